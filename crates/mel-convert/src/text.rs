@@ -10,6 +10,7 @@
 //! it is made of [contents](super::content), not of facts.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::callsites::CallSites;
@@ -73,8 +74,10 @@ fn write_with(
         let kind = log.definitions.streams.get(stream).map(|stream| stream.kind);
         options.calls || kind != Some(StreamKind::Calls)
     });
+    let sources = sources(log);
     for (number, (stream, record)) in Merged::new(log, streams).enumerate() {
-        write_record(out, log, (stream, &record), options, sites)?;
+        let from = sources.get(&stream).copied();
+        write_record(out, log, (stream, from, &record), options, sites)?;
         super::advance(&tick, number);
     }
     match log.dropped_total() {
@@ -94,7 +97,7 @@ fn ending(log: &RankLog) -> &'static str {
 fn write_record(
     out: &mut impl Write,
     log: &RankLog,
-    (stream, record): (u32, &Record<'_>),
+    (stream, from, record): (u32, Option<&str>, &Record<'_>),
     options: Options,
     sites: &mut CallSites,
 ) -> io::Result<()> {
@@ -109,8 +112,10 @@ fn write_record(
             Some(event_type) => {
                 write_event(out, event_type, &record.payload)?;
                 write_object(out, log, event_type, object)?;
-                write_source(out, log, stream)?;
-                writeln!(out)
+                match from {
+                    Some(source) => writeln!(out, " from='{}'", name(source)),
+                    None => writeln!(out),
+                }
             }
             None => writeln!(out, " 'event type {number}'"),
         },
@@ -234,18 +239,16 @@ fn write_object(out: &mut impl Write, log: &RankLog, event_type: &EventType, obj
     }
 }
 
-/// The source of a stream's events, which is also the thread's, where the process has several.
-fn write_source(out: &mut impl Write, log: &RankLog, stream: u32) -> io::Result<()> {
+/// The source of each stream of events, by the stream's number; none where the process has one such stream.
+fn sources(log: &RankLog) -> BTreeMap<u32, &str> {
     let Definitions { streams, sources, .. } = &log.definitions;
-    let of_events = |stream: &&Stream| stream.kind == StreamKind::Events;
-    if streams.values().filter(of_events).take(2).count() < 2 {
-        return Ok(());
+    let of_events: Vec<_> = streams.iter().filter(|(_, stream)| stream.kind == StreamKind::Events).collect();
+    if of_events.len() < 2 {
+        return BTreeMap::new();
     }
-    let source = streams.get(&stream).filter(of_events).and_then(|stream| sources.get(&stream.source?));
-    match source {
-        Some(source) => write!(out, " from='{}'", name(&source.name)),
-        None => Ok(()),
-    }
+    let named =
+        |(number, stream): (&u32, &Stream)| Some((*number, sources.get(&stream.source?)?.name.as_str()));
+    of_events.into_iter().filter_map(named).collect()
 }
 
 #[cfg(test)]

@@ -132,10 +132,11 @@ impl<'a> Routes<'a> {
                 how = How::OneOfSeveral;
             }
             let choice = |ways: &[(EdgeIndex, NodeIndex)]| ways[spread(fabric, node, number, ways.len())];
-            // Downwards over the cable by which the switch below would send upwards to this host: each host has its own, as far as there
-            // are so many.
+            // Downwards over the cable by which the switch below would send upwards to this host: hosts share a cable only where the switch
+            // has fewer cables than hosts.
+            let level = fabric.graph[node].level;
             let is_mirror = |(edge, other): &&(EdgeIndex, NodeIndex)| {
-                upwards(fabric, *other, plane, number) == Some(*edge)
+                fabric.graph[*other].level < level && upwards(fabric, *other, plane, number) == Some(*edge)
             };
             let mirrors: Vec<_> = match ways {
                 1 => Vec::new(),
@@ -156,14 +157,14 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// Which of so many ways a switch takes to a host of this number: hosts of a switch are spread over its links, those of a group of switches
-/// over the next level's, and so on.
+/// The place, among `ways` links, of the link that a switch takes to the host of this number: hosts of one switch are spread over its
+/// links, hosts of a group of switches over the links of the next level, and so on.
 fn spread(fabric: &Fabric, switch: NodeIndex, number: usize, ways: usize) -> usize {
     let below = ways.saturating_pow(fabric.graph[switch].level.saturating_sub(1)).max(1);
     number / below % ways
 }
 
-/// The cable by which a switch would send upwards to a host of this number; of a host, or at the top, none.
+/// The cable by which a switch would send upwards to the host of this number. A host and a switch at the top have none.
 fn upwards(fabric: &Fabric, switch: NodeIndex, plane: u32, number: usize) -> Option<EdgeIndex> {
     let level = fabric.graph[switch].level;
     if fabric.graph[switch].kind == Kind::Host {

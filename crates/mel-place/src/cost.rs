@@ -4,7 +4,7 @@
 use crate::slots::Level;
 use crate::{Graph, Slots};
 
-/// The cost of a placement.
+/// The cost of a placement. The bytes are messages where the graph counts these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Σ bytes × distance over all pairs of ranks.

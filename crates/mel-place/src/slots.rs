@@ -245,8 +245,8 @@ impl Slots {
     }
 }
 
-/// Where the ranks of a host were bound, in the order of the topology: each to a hardware thread of its own, of a core of its own where
-/// there are so many. None where a rank was not bound, or two have to share.
+/// Where the ranks of a host were bound, in the order of the topology: each rank has a hardware thread of its own, and a core of its own
+/// where the host has enough cores. `None`: a rank was not bound, or two ranks would have to share a hardware thread.
 fn bound_places(machine: &Machine, ranks: &[usize], bound: &[Vec<u32>]) -> Option<Vec<(usize, Leaf)>> {
     let leaves = &machine.leaves;
     let places_of = |rank: usize| -> Option<Vec<usize>> {

@@ -113,7 +113,7 @@ catalogue! {
         name: "MEL_PROFILE",
         option: Some(Flag { repeats: true, ..option("profile", "PROFILE") }),
         kind: Kind::SomeOf(&PROFILES),
-        default: Unset { value: "calls,queues", words: "" },
+        default: Unset::value("calls,queues"),
         reach: Reach::Made,
         short: "What to count: calls, the message queues, one-sided communication, who sends what to whom, \
                 what the MPI moves below the calls (calls,queues,rma,matrix,net for all), or nothing",

@@ -37,7 +37,7 @@ impl Of {
         }
     }
 
-    /// So much of it, in words.
+    /// An amount of it, with its unit.
     pub fn amount(self, number: u128) -> String {
         match self {
             Of::Bytes => size(number as f64),
@@ -53,8 +53,7 @@ fn bound(profile: &Profile) -> Vec<Vec<u32>> {
         let (Some(processors), Some(of_rank)) = (&rank.processors, bound.get_mut(rank.rank as usize)) else {
             continue;
         };
-        let all = (0..processors.allowed.len() as u32).filter_map(|place| processors.allowed.get(place));
-        of_rank.extend(all.filter_map(|number| u32::try_from(number).ok()));
+        of_rank.extend(processors.allowed.ranks().filter_map(|number| u32::try_from(number).ok()));
     }
     bound
 }

@@ -70,8 +70,7 @@ pub fn sentence(profile: &Profile) -> Option<String> {
         let processors = rank.processors.as_ref()?;
         let (ranks, allowed, quota) = hosts.entry(&rank.host).or_insert((0, BTreeSet::new(), f64::INFINITY));
         *ranks += 1;
-        allowed
-            .extend((0..processors.allowed.len() as u32).filter_map(|place| processors.allowed.get(place)));
+        allowed.extend(processors.allowed.ranks());
         *quota = quota.min(processors.quota.unwrap_or(f64::INFINITY));
         waited += processors.waited_s.unwrap_or(0.0);
         all += run_s(profile, rank);

@@ -294,10 +294,10 @@ impl Log {
     }
 
     fn warn_of_unknown_names(&self) {
-        let known = known(self.parts.core);
-        let names = self.parts.config.events.iter().flatten().map(String::as_str);
-        let names = names.filter(|name| self.parts.core.type_by_name(name).is_err());
-        unknown_events(names, &known).iter().for_each(|(line, _)| warn(line));
+        let core = self.parts.core;
+        let words = self.parts.config.events.iter().flatten().map(String::as_str);
+        let unknown = words.filter(|word| meant(core, word).is_empty());
+        unknown_events(unknown, &known(core)).iter().for_each(|(line, _)| warn(line));
     }
 }
 
@@ -306,20 +306,24 @@ fn known(core: &Core) -> Vec<&str> {
     core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect()
 }
 
+/// The event types that a word means: the one of this name, an alias included, or [those](meant_events) of a pattern or an end.
+fn meant(core: &Core, word: &str) -> Vec<EventIndex> {
+    let of_places = |places: Vec<usize>| {
+        core.event_types()
+            .enumerate()
+            .filter(|(place, _)| places.contains(place))
+            .map(|(_, (event, _))| event)
+            .collect()
+    };
+    core.type_by_name(word).map_or_else(|_| of_places(meant_events(word, &known(core))), |event| vec![event])
+}
+
 /// The event types that these words mean, each once.
 fn wanted<'a>(core: &Core, words: impl Iterator<Item = &'a String>) -> Vec<EventIndex> {
-    let known = known(core);
-    let all: Vec<EventIndex> = core.event_types().map(|(event, _)| event).collect();
     let mut wanted = Vec::new();
-    for word in words {
-        let events = match core.type_by_name(word) {
-            Ok(event) => vec![event],
-            Err(_) => meant_events(word, &known).into_iter().map(|place| all[place]).collect(),
-        };
-        for event in events {
-            if !wanted.contains(&event) {
-                wanted.push(event);
-            }
+    for event in words.flat_map(|word| meant(core, word)) {
+        if !wanted.contains(&event) {
+            wanted.push(event);
         }
     }
     wanted
