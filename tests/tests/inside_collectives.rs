@@ -1,4 +1,5 @@
-//! `mel run --inside`: the messages that Open MPI makes of a collective operation, by its own monitoring component.
+//! `mel run --inside`: the messages that an MPI makes of a collective operation, by Open MPI's own monitoring component, by PERUSE, or as
+//! the library hands them over to UCX.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -124,9 +125,82 @@ fn peruse_tells_the_same_tree() {
     }
 }
 
+/// The MPIs of which UCX carries all messages, with what makes it so: Debian's, and MPICH 5 without memory of its own within a node.
+fn over_ucx() -> Vec<(Mpi, &'static [(&'static str, &'static str)])> {
+    let with = |mpi: Mpi| {
+        let environment: &[(&str, &str)] = match mpi.name {
+            "openmpi" => &[
+                ("OMPI_MCA_pml", "ucx"),
+                ("OMPI_MCA_pml_ucx_tls", "any"),
+                ("OMPI_MCA_pml_ucx_devices", "any"),
+                // Its own component would be taken first.
+                ("OMPI_MCA_pml_monitoring_enable", "0"),
+            ],
+            "mpich" => &[("MPIR_CVAR_REDUCE_INTRA_ALGORITHM", "binomial")],
+            "mpich-5" | "standard" => &[
+                ("MPIR_CVAR_REDUCE_INTRA_ALGORITHM", "binomial"),
+                ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
+                ("MPIR_CVAR_NOLOCAL", "1"),
+            ],
+            _ => return None,
+        };
+        Some((mpi, environment))
+    };
+    Mpi::all_and_newer().into_iter().filter_map(with).collect()
+}
+
 #[test]
-fn where_there_is_no_component_one_line_says_so_and_the_run_goes_on() {
-    for mpi in &Mpi::all_and_newer() {
+fn what_goes_to_ucx_is_seen_inside() {
+    for (mpi, environment) in &over_ucx() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options =
+            ["--profile=matrix".into(), "--inside".into(), "-o".into(), output.display().to_string()];
+        let job = environment.iter().fold(job(mpi), |job, (name, value)| job.env(name, value));
+        let run = job.under_mel(options).run();
+        run.expect(run.code == Some(0) && run.stdout == "wrong: 0\n", mpi.name);
+        run.expect(!run.stderr.contains("--inside"), "nothing is missing");
+        let tree: Pairs = (1..RANKS as u64).map(|rank| ((rank, rank & (rank - 1)), TIMES * BYTES)).collect();
+        assert_eq!(matrix(&output, "internal"), tree, "{}", mpi.name);
+    }
+}
+
+#[test]
+fn messages_that_ucx_packs_have_their_bytes() {
+    for (mpi, environment) in &over_ucx() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--inside", "-e", "btl_netop", "-o"].map(str::to_owned);
+        let options = options.into_iter().chain([output.display().to_string()]);
+        let job = Job::new(mpi, 2, compile_special(mpi, "handed_over"));
+        let job = environment.iter().fold(job, |job, (name, value)| job.env(name, value));
+        let run = job.under_mel(options).run();
+        run.expect(run.code == Some(0) && run.stdout == "wrong: 0\n", mpi.name);
+        assert_eq!(matrix(&output, "carried"), Pairs::from([((0, 1), 10 * 400)]), "{}", mpi.name);
+        let text = std::fs::read_to_string(output.join("events-0.txt")).expect("its text");
+        let handed: Vec<&str> =
+            text.lines().filter(|line| line.contains("'btl_netop' operation=7 target rank=1 ")).collect();
+        assert_eq!(handed.len(), 10, "{}: {text}", mpi.name);
+        assert!(handed.iter().all(|line| line.contains(" size=400 ")), "{}: {text}", mpi.name);
+    }
+}
+
+#[test]
+fn what_goes_past_ucx_within_a_node_is_said() {
+    for mpi in Mpi::all_and_newer().iter().filter(|mpi| ["mpich-5", "standard"].contains(&mpi.name)) {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--inside".into(), "-o".into(), output.display().to_string()];
+        let run = job(mpi).under_mel(options).run();
+        run.expect(run.code == Some(0), mpi.name);
+        run.expect(run.stderr.matches("in none of its numbers").count() == 1, mpi.name);
+        assert!(!report(&output, "internal").status.success(), "{}", mpi.name);
+    }
+}
+
+#[test]
+fn where_nobody_tells_of_messages_one_line_says_so_and_the_run_goes_on() {
+    for mpi in Mpi::all_and_newer().iter().filter(|mpi| ["openmpi", "openmpi-5"].contains(&mpi.name)) {
         let directory = fresh_dir();
         let output = directory.path().join("run");
         let options = ["--inside".into(), "-o".into(), output.display().to_string()];

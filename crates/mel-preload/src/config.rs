@@ -31,7 +31,7 @@ pub struct Config {
     pub matrix: bool,
     /// Whether what the MPI library moves below the calls is counted (`MEL_PROFILE=net`).
     pub carried: bool,
-    /// Whether what Open MPI's own monitoring component sees is counted, too (`MEL_INSIDE=1`); then the matrix is on.
+    /// Whether the messages of the library itself are counted, too (`MEL_INSIDE=1`); then the matrix is on.
     pub inside: bool,
     /// The performance variables that are sampled, by name (`MEL_VARS`: a list with wildcards, or `all`).
     pub vars: Option<Choice>,

@@ -119,15 +119,15 @@ catalogue! {
                 what the MPI moves below the calls (calls,queues,rma,matrix,net for all), or nothing",
         ..GIVEN
     };
-    /// Whether what Open MPI's own monitoring component sees is counted, too.
+    /// Whether the messages of the library itself are counted, too.
     INSIDE = Setting {
         name: "MEL_INSIDE",
         option: Some(switch("inside")),
-        short: "Count also what Open MPI's own monitoring component sees: each message of the library, so \
-                those that collective operations are made of. Includes --profile matrix. Where the MPI has \
-                no such component, one line says so",
+        short: "Count also each message of the MPI library itself, so those that collective operations are \
+                made of: as Open MPI's own monitoring component sees them, or as the library hands them over \
+                to UCX. Includes --profile matrix. Where there is neither, one line says so",
         long: "mel run switches the component on by OMPI_MCA_pml_monitoring_enable=2, where that is not set.",
-        more: "below-the-calls.md#inside-open-mpi",
+        more: "below-the-calls.md#inside-the-library",
         ..GIVEN
     };
     /// Performance variables to sample.

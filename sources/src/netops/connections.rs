@@ -287,7 +287,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
 
-    use super::super::card::Card;
+    use super::super::card::{Card, Listening};
     use super::*;
 
     #[derive(Default)]
@@ -323,7 +323,8 @@ mod tests {
         let (mut a, mut b) = pair();
         let (mut other_a, mut other_b) = pair();
         pass(&mut a, &mut b, 5000);
-        let cards = [Card::new([1, 1], 1, 1, [].into_iter(), [b.local_addr().unwrap().port()].into_iter())];
+        let listening = Listening { port: b.local_addr().unwrap().port(), is_ipv6: false };
+        let cards = [Card::new([1, 1], 1, 1, [].into_iter(), [listening].into_iter())];
         let peers = Peers::new(&cards, 0);
         connections.begin(&peers, 100);
         connections.note(a.as_raw_fd(), &peers);

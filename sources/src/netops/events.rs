@@ -11,7 +11,8 @@ pub const ALIAS: &str = "event_netop_rdma";
 pub const UNKNOWN: i32 = -1;
 
 const DESCRIPTION: &str = "The MPI library has moved data below the calls. Operation: 0 put, 1 get, 2 send, 3 receive, 4 CMA read, \
-                           5 CMA write, 6 atomic; target: rank in MPI_COMM_WORLD, or -1; sizes in bytes; addresses are 0 where there is none.";
+                           5 CMA write, 6 atomic; with --inside, what the library hands over to UCX: 7 message, 8 put, 9 get, 10 atomic; \
+                           target: rank in MPI_COMM_WORLD, or -1; sizes in bytes; addresses are 0 where there is none.";
 
 event_payload! {
     /// Data that has moved by one operation of a transport.
@@ -43,11 +44,19 @@ pub enum Operation {
     CmaWrite = 5,
     /// An atomic operation on the target's memory, by a network card.
     Atomic = 6,
+    /// A message for the target, as the library hands it over to UCX, which sends it by operations as above, or by shared memory.
+    Message = 7,
+    /// A put, likewise.
+    MessagePut = 8,
+    /// A get, likewise.
+    MessageGet = 9,
+    /// An atomic operation, likewise.
+    MessageAtomic = 10,
 }
 
 impl Operation {
     /// All, in the order of their numbers.
-    pub const ALL: [Operation; 7] = [
+    pub const ALL: [Operation; 11] = [
         Operation::Put,
         Operation::Get,
         Operation::Send,
@@ -55,6 +64,10 @@ impl Operation {
         Operation::CmaRead,
         Operation::CmaWrite,
         Operation::Atomic,
+        Operation::Message,
+        Operation::MessagePut,
+        Operation::MessageGet,
+        Operation::MessageAtomic,
     ];
 
     /// The operation of this number.
@@ -64,7 +77,12 @@ impl Operation {
 
     /// Whether data flows from the target to this process.
     pub const fn is_inward(self) -> bool {
-        matches!(self, Operation::Get | Operation::Receive | Operation::CmaRead)
+        matches!(self, Operation::Get | Operation::Receive | Operation::CmaRead | Operation::MessageGet)
+    }
+
+    /// Whether it is what a library hands over to UCX, whose bytes the other operations may move.
+    pub const fn is_handed_over(self) -> bool {
+        self as i32 >= Operation::Message as i32
     }
 }
 
@@ -107,9 +125,9 @@ mod tests {
         for operation in Operation::ALL {
             assert_eq!(Operation::of(operation as i32), Some(operation));
         }
-        assert_eq!((Operation::of(7), Operation::of(-1)), (None, None));
+        assert_eq!((Operation::of(11), Operation::of(-1)), (None, None));
         let inward: Vec<i32> =
             Operation::ALL.iter().filter(|operation| operation.is_inward()).map(|&o| o as i32).collect();
-        assert_eq!(inward, [1, 3, 4]);
+        assert_eq!(inward, [1, 3, 4, 9]);
     }
 }

@@ -15,6 +15,7 @@
 //!   the launcher.
 //! - [`ports`](Port): what the interfaces of the host count themselves.
 //!
+//! - `messages`: what the MPI library hands over to UCX, where somebody observes that; `ranks`: numbers that have ranks.
 //! - `verbs`: what was posted to network cards of InfiniBand and RoCE; `fabric`: their addresses.
 //!
 //! What this room must not know: who listens, and what the program calls.
@@ -24,15 +25,18 @@ mod connections;
 mod events;
 mod fabric;
 mod launcher;
+mod messages;
 mod own;
 mod peers;
 mod ports;
+mod ranks;
 mod source;
 mod tcp_info;
 mod verbs;
 
 pub use connections::{Link, Observer};
 pub use events::{ALIAS, NAME, NetOp, Operation, UNKNOWN, register};
+pub use messages::{Observer as MessageObserver, Told};
 pub use ports::Port;
 pub use source::NetOps;
 pub use tcp_info::Numbers;

@@ -10,7 +10,7 @@ use std::ptr;
 use mpit_events::Clock;
 use rustc_hash::FxHasher;
 
-use super::card::{Card, bytes};
+use super::card::{Card, Listening, bytes};
 use super::fabric;
 use crate::transport::node::node_identity;
 
@@ -18,7 +18,9 @@ use crate::transport::node::node_identity;
 pub(super) fn card() -> Card {
     let inodes = inodes_of("self");
     let listening = sockets().into_iter().filter(|socket| socket.listens && inodes.contains(&socket.inode));
-    let mut ports: Vec<u16> = listening.map(|socket| socket.port).collect();
+    let listening =
+        listening.map(|socket| Listening { port: socket.port, is_ipv6: socket.address.is_ipv6() });
+    let mut ports: Vec<Listening> = listening.collect();
     ports.sort_unstable();
     ports.dedup();
     let pid = std::process::id() as i32;
@@ -208,7 +210,8 @@ mod tests {
     fn a_process_knows_its_own_sockets() {
         let Ok(listener) = TcpListener::bind("127.0.0.1:0") else { return };
         let address = listener.local_addr().unwrap();
-        assert!(card().ports().any(|port| port == address.port()) || card().ports().count() == 8);
+        let own = Listening { port: address.port(), is_ipv6: false };
+        assert!(card().ports().any(|listening| listening == own) || card().ports().count() == 8);
         let client = TcpStream::connect(address).unwrap();
         let own = client.local_addr().unwrap();
         let pid = std::process::id() as i32;

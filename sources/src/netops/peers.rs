@@ -7,14 +7,14 @@
 
 use std::collections::HashMap;
 use std::hash::Hasher;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use rustc_hash::{FxBuildHasher, FxHasher};
 
-use super::card::{Card, LOCALHOST};
+use super::card::{Card, LOCALHOSTS, is_ipv6};
 use super::events::UNKNOWN;
 use super::fabric::Address;
 use super::own;
+use super::ranks::Ranks;
 
 /// An address and a port.
 type End = ([u8; 16], u16);
@@ -34,7 +34,10 @@ pub(super) struct Peers {
     fabric: HashMap<[u8; 16], (i32, i32), FxBuildHasher>,
     /// The addresses of this process's own network.
     own: Vec<[u8; 16]>,
-    cache: Cache,
+    /// The rank of each worker of UCX; [`UNKNOWN`] where two say that they have it.
+    workers: HashMap<u64, i32, FxBuildHasher>,
+    /// Of the ends that were asked for.
+    cache: Ranks,
 }
 
 impl Peers {
@@ -46,25 +49,39 @@ impl Peers {
             hosts: HashMap::default(),
             on_hosts: HashMap::default(),
             fabric: HashMap::default(),
-            own: vec![LOCALHOST],
-            cache: Cache::new(cards.len()),
+            own: LOCALHOSTS.to_vec(),
+            workers: HashMap::default(),
+            cache: Ranks::new(8 * cards.len()),
         };
         let Some(mine) = cards.get(own) else { return peers };
         let number = |rank: usize| i32::try_from(rank).unwrap_or(UNKNOWN);
-        let mut ambiguous = |end: End, rank: i32| {
-            peers.listening.entry(end).and_modify(|known| *known = UNKNOWN).or_insert(rank);
+        let local = |card: &Card| {
+            let here = card.is_in_network_of(mine);
+            LOCALHOSTS.into_iter().filter(move |_| here)
         };
-        for (rank, card) in cards.iter().enumerate() {
-            for port in card.ports() {
-                card.addresses().for_each(|address| ambiguous((address, port), number(rank)));
-                if card.is_in_network_of(mine) {
-                    ambiguous((LOCALHOST, port), number(rank));
+        // First sockets of the family of an address, then those of IPv6 for addresses of IPv4, where nobody else has the port.
+        let [same, others] = [true, false].map(|same| {
+            let mut listening: HashMap<End, i32, FxBuildHasher> = HashMap::default();
+            for (rank, card) in cards.iter().enumerate() {
+                let addresses = || card.addresses().chain(local(card));
+                for (at, address) in card.ports().flat_map(|at| addresses().map(move |address| (at, address)))
+                {
+                    let hears = match same {
+                        true => at.is_ipv6 == is_ipv6(address),
+                        false => at.is_ipv6 && !is_ipv6(address),
+                    };
+                    if hears {
+                        let known = listening.entry((address, at.port));
+                        known.and_modify(|known| *known = UNKNOWN).or_insert(number(rank));
+                    }
                 }
             }
-        }
+            listening
+        });
+        peers.listening = others;
+        peers.listening.extend(same);
         for (rank, card) in cards.iter().enumerate() {
-            let local = card.is_in_network_of(mine).then_some(LOCALHOST);
-            for address in card.addresses().chain(local) {
+            for address in card.addresses().chain(local(card)) {
                 let known = peers.hosts.entry(address);
                 known.and_modify(|known| *known = UNKNOWN).or_insert(number(rank));
                 let on_host = peers.on_hosts.entry(address).or_insert(number(rank));
@@ -78,6 +95,10 @@ impl Peers {
             }
         }
         for (rank, card) in cards.iter().enumerate() {
+            for worker in card.workers() {
+                let known = peers.workers.entry(worker);
+                known.and_modify(|known| *known = UNKNOWN).or_insert(number(rank));
+            }
             for address in card.fabric() {
                 let known = peers.fabric.entry(address).or_insert((number(rank), number(rank)));
                 if known.0 != number(rank) {
@@ -118,6 +139,11 @@ impl Peers {
         self.fabric.get(&address.key()).copied().unwrap_or((UNKNOWN, UNKNOWN))
     }
 
+    /// The rank that has this worker of UCX; [`UNKNOWN`] where none has said so. Signal-safe.
+    pub(super) fn of_worker(&self, worker: u64) -> i32 {
+        self.workers.get(&worker).copied().unwrap_or(UNKNOWN)
+    }
+
     /// The rank at the other end of a connection, by its address and port there. Asks the system about an end that it has not
     /// been asked for, and then allocates.
     pub(super) fn of_end(&self, address: [u8; 16], port: u16) -> i32 {
@@ -125,7 +151,8 @@ impl Peers {
         if let Some(&rank) = self.listening.get(&end) {
             return rank;
         }
-        if let Some(rank) = self.cache.get(end) {
+        let key = key_of(end);
+        if let Some(rank) = self.cache.get(key) {
             return rank;
         }
         let rank = match self.hosts.get(&address) {
@@ -136,63 +163,24 @@ impl Peers {
             }
             _ => UNKNOWN,
         };
-        self.cache.put(end, rank);
+        self.cache.put(key, rank);
         rank
     }
 }
 
-/// Ranks by the ends that were asked for: a table of fixed size, without a lock. What does not fit is not kept.
-#[derive(Debug)]
-struct Cache(Vec<(AtomicU64, AtomicI32)>);
-
-/// Places that are searched for an end.
-const PLACES: usize = 8;
-/// A rank that has not been stored yet.
-const PENDING: i32 = i32::MIN;
-
-impl Cache {
-    fn new(ranks: usize) -> Cache {
-        let size = (8 * ranks).next_power_of_two().clamp(256, 1 << 16);
-        Cache((0..size).map(|_| (AtomicU64::new(0), AtomicI32::new(PENDING))).collect())
-    }
-
-    /// A number for an end, never 0. Two ends that have the same one are taken for the same, once in 10^19 pairs.
-    fn key((address, port): End) -> u64 {
-        let mut hash = FxHasher::default();
-        hash.write(&address);
-        hash.write_u16(port);
-        hash.finish() | 1
-    }
-
-    /// The places of an end, in order.
-    fn places(&self, key: u64) -> impl Iterator<Item = &(AtomicU64, AtomicI32)> {
-        let first = (key >> 40) as usize;
-        (0..PLACES).map(move |step| &self.0[(first + step) & (self.0.len() - 1)])
-    }
-
-    fn get(&self, end: End) -> Option<i32> {
-        let key = Cache::key(end);
-        let (_, rank) = self.places(key).find(|(known, _)| known.load(Ordering::Acquire) == key)?;
-        Some(rank.load(Ordering::Acquire)).filter(|&rank| rank != PENDING)
-    }
-
-    fn put(&self, end: End, rank: i32) {
-        let key = Cache::key(end);
-        for (known, place) in self.places(key) {
-            match known.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return place.store(rank, Ordering::Release),
-                Err(other) if other == key => return place.store(rank, Ordering::Release),
-                Err(_) => {}
-            }
-        }
-    }
+/// A number for an end, never 0. Two ends that have the same one are taken for the same, once in 10^19 pairs.
+fn key_of((address, port): End) -> u64 {
+    let mut hash = FxHasher::default();
+    hash.write(&address);
+    hash.write_u16(port);
+    hash.finish() | 1
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
 
-    use super::super::card::bytes;
+    use super::super::card::{Listening, bytes};
     use super::*;
 
     fn ip(text: &str) -> IpAddr {
@@ -200,7 +188,8 @@ mod tests {
     }
 
     fn card(node: i32, pid: i32, address: &str, ports: &[u16]) -> Card {
-        Card::new([node, 0], node, pid, [ip(address)].into_iter(), ports.iter().copied())
+        let ports = ports.iter().map(|&port| Listening { port, is_ipv6: false });
+        Card::new([node, 0], node, pid, [ip(address)].into_iter(), ports)
     }
 
     /// Ranks 0 and 1 on this node, 2 and 3 on another one, 4 on a third.
@@ -252,18 +241,23 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_keeps_what_fits() {
-        let cache = Cache::new(1);
-        let ends: Vec<End> = (0..10_000).map(|port| (LOCALHOST, port)).collect();
-        for end in &ends {
-            cache.put(*end, i32::from(end.1));
-        }
-        let kept = ends.iter().filter_map(|end| Some((cache.get(*end)?, i32::from(end.1))));
-        let mut count = 0;
-        kept.for_each(|(kept, put)| {
-            count += 1;
-            assert_eq!(kept, put);
-        });
-        assert!((100..=256).contains(&count), "{count}");
+    fn sockets_of_two_families_may_have_the_same_port() {
+        let with = |pid, ports: &[(u16, bool)]| {
+            let ports = ports.iter().map(|&(port, is_ipv6)| Listening { port, is_ipv6 });
+            let addresses = ["10.0.0.1", "fd00::1"].map(ip).into_iter();
+            Card::new([1, 0], 1, pid, addresses, ports)
+        };
+        let peers = Peers::new(&[with(1, &[(7, true), (9, true)]), with(2, &[(7, false), (8, false)])], 0);
+        let of = |address: &str, port| peers.of_end(bytes(ip(address)), port);
+        assert_eq!((of("127.0.0.1", 7), of("10.0.0.1", 7), of("::1", 7), of("fd00::1", 7)), (1, 1, 0, 0));
+        assert_eq!((of("127.0.0.1", 9), of("::1", 9), of("10.0.0.1", 8)), (0, 0, 1), "IPv6 may hear IPv4");
+    }
+
+    #[test]
+    fn a_worker_is_known_by_what_its_process_has_said() {
+        let with = |pid, workers: &[u64]| card(1, pid, "10.0.0.1", &[]).with_workers(workers.iter().copied());
+        let peers = Peers::new(&[with(1, &[7, 8]), with(2, &[9]), with(3, &[9, 10, 11, 12, 13])], 0);
+        assert_eq!([7, 8, 10, 12].map(|worker| peers.of_worker(worker)), [0, 0, 2, 2]);
+        assert_eq!([9, 13, 0].map(|worker| peers.of_worker(worker)), [-1; 3], "of two, too many, none");
     }
 }

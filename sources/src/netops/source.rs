@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use std::sync::{Arc, OnceLock};
 
 use mpi_abi::{Abi, pmpi, questions};
+use mpi_intercept::io::ucx::{self, Handed};
 use mpi_intercept::io::verbs::{self as interposed, Leads, Posted, Verb, Ways};
 use mpi_intercept::io::{self, Function, Moved};
 use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex};
@@ -13,6 +14,7 @@ use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Sa
 use super::card::{Card, bytes};
 use super::connections::{Connections, Observer};
 use super::events::{self, NetOp, Operation, UNKNOWN};
+use super::messages::{self, Messages, Told};
 use super::own;
 use super::peers::Peers;
 use super::ports::{self, Port};
@@ -35,12 +37,13 @@ struct State {
     runs: AtomicBool,
     connections: Connections,
     verbs: Verbs,
+    messages: Messages,
     /// What the interfaces had counted at the begin, where that is this process's matter.
     ports: OnceLock<Vec<Port>>,
     threads: AtomicUsize,
     /// The sources of the threads that have none of their own.
     shared: OnceLock<[SourceIndex; 2]>,
-    shared_verbs: OnceLock<SourceIndex>,
+    shared_further: [OnceLock<SourceIndex>; 2],
 }
 
 /// A transport; its number is its place among the sources of a thread.
@@ -50,13 +53,21 @@ enum Transport {
     Tcp,
 }
 
+/// What a thread has a source for only where it is used; its number is its place.
+#[derive(Clone, Copy)]
+enum Further {
+    Verbs,
+    Ucx,
+}
+
 static STATE: OnceLock<State> = OnceLock::new();
 
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread.
     static SOURCES: Cell<Option<[SourceIndex; 2]>> = const { Cell::new(None) };
-    // Only where there are such cards.
-    static OF_VERBS: Cell<Option<SourceIndex>> = const { Cell::new(None) };
+    static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+    // Made where they are used.
+    static FURTHER: [Cell<Option<SourceIndex>>; 2] = const { [const { Cell::new(None) }; 2] };
 }
 
 impl NetOps {
@@ -79,10 +90,11 @@ impl NetOps {
                 runs: AtomicBool::new(false),
                 connections: Connections::new(),
                 verbs: Verbs::new(),
+                messages: Messages::new(),
                 ports: OnceLock::new(),
                 threads: AtomicUsize::new(0),
                 shared: OnceLock::new(),
-                shared_verbs: OnceLock::new(),
+                shared_further: [const { OnceLock::new() }; 2],
             }
         });
         if is_new {
@@ -97,6 +109,19 @@ impl NetOps {
         interposed::watch(&WAYS);
     }
 
+    /// Lets somebody hear, from [`begin`](NetOps::begin) to [`finish`](NetOps::finish), of each message that the MPI library hands over to UCX:
+    /// the first who asks, before `MPI_Init*` goes on to the library, and in all processes. Where somebody listens to the event it is
+    /// raised for these, too.
+    pub fn observe_messages(self, observer: &'static dyn messages::Observer) {
+        self.0.messages.observe(observer);
+        ucx::watch(&HEARS);
+    }
+
+    /// Of which messages that somebody hears: [`Told::Nothing`] unless the MPI library hands any over to UCX.
+    pub fn tells_messages(self) -> Told {
+        self.0.messages.told()
+    }
+
     /// Begins, at the end of `MPI_Init*`, all processes together: where one of them wants it, all do, because processes say to
     /// each other where they listen. What is moved is observed from [`begin`](NetOps::begin) on.
     ///
@@ -106,16 +131,20 @@ impl NetOps {
         let constants = &self.0.abi.constants;
         let world = constants.comm_world;
         let mut any = [0];
-        let wanted = wanted && io::AVAILABLE;
+        let wanted = (wanted || self.0.messages.are_observed()) && io::AVAILABLE;
         pmpi::allreduce(&[i32::from(wanted)], &mut any, constants.max, world)?;
         if any == [0] {
             return Ok(());
         }
         let (rank, size) = (questions::comm_rank(world)?, questions::comm_size(world)?);
         let mut cards = vec![Card::default(); usize::try_from(size).unwrap_or(0)];
-        let card = own::card();
+        let card = own::card().with_workers(self.0.messages.workers().into_iter());
         pmpi::allgather(bytemuck::bytes_of(&card), bytemuck::cast_slice_mut(&mut cards), world)?;
         let _ = self.0.peers.set(Peers::new(&cards, usize::try_from(rank).unwrap_or(usize::MAX)));
+        if let Some(peers) = self.0.peers.get() {
+            self.0.messages.begin(peers, cards.len());
+            self.0.messages.probe(constants, &cards, usize::try_from(rank).unwrap_or(usize::MAX))?;
+        }
         // The first thread has its sources before its first event.
         self.0.sources();
         Ok(())
@@ -143,6 +172,7 @@ impl NetOps {
         self.0.verbs.finish();
         self.0.runs.store(false, Memory::Release);
         io::ignore();
+        ucx::ignore();
     }
 
     /// Lets somebody hear from [`begin`](NetOps::begin) to [`finish`](NetOps::finish) what the connections of this process have carried,
@@ -226,6 +256,47 @@ fn leads(leads: &Leads) {
     }
 }
 
+/// What is heard of UCX.
+static HEARS: ucx::Listener = ucx::Listener { worker, leads: endpoint_leads, handed };
+
+/// This process has a worker of UCX.
+fn worker(worker: ucx::Worker) {
+    if let Some(state) = STATE.get() {
+        state.messages.worker(worker);
+    }
+}
+
+/// An endpoint leads to a worker.
+fn endpoint_leads(endpoint: usize, worker: ucx::Worker) {
+    if let Some(state) = STATE.get() {
+        state.messages.leads(endpoint, worker, state.peers.get());
+    }
+}
+
+/// The library has handed something over to UCX. What MEL sends itself is not the program's.
+fn handed(handed: &Handed) {
+    let Some(state) = STATE.get() else { return };
+    if mpi_intercept::runs_hook() {
+        return state.messages.own();
+    }
+    if !state.runs.load(Memory::Relaxed) {
+        return;
+    }
+    let (operation, target) = state.messages.handed(handed);
+    if !state.core.is_active(state.event) {
+        return;
+    }
+    let Handed { bytes, local, remote, .. } = *handed;
+    let payload = NetOp { operation: operation as i32, target, size: bytes, local, remote };
+    let source = state.source_of(Further::Ucx);
+    state.core.raise_section(source, Safety::ThreadSafe).event(
+        state.event,
+        &state.object,
+        Clock::best().now(),
+        &payload,
+    );
+}
+
 fn ends(way: usize) {
     if let Some(state) = STATE.get() {
         state.verbs.ends(way);
@@ -251,7 +322,7 @@ fn posted(posted: &Posted) {
         local: posted.local,
         remote: posted.remote,
     };
-    let source = state.source_of_verbs();
+    let source = state.source_of(Further::Verbs);
     // As for system calls.
     state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
 }
@@ -301,12 +372,21 @@ fn is_of_network(descriptor: i32) -> bool {
 }
 
 impl State {
+    /// The number of this thread among those that have moved something.
+    fn number(&self) -> usize {
+        NUMBER.get().unwrap_or_else(|| {
+            let number = self.threads.fetch_add(1, Memory::Relaxed);
+            NUMBER.set(Some(number));
+            number
+        })
+    }
+
     /// The sources of this thread, made at its first event.
     fn sources(&self) -> [SourceIndex; 2] {
         if let Some(known) = SOURCES.get() {
             return known;
         }
-        let number = self.threads.fetch_add(1, Memory::Relaxed);
+        let number = self.number();
         let made = if number < MAX_THREADS {
             self.add_sources(&format!("thread {number}"), false)
         } else {
@@ -324,25 +404,30 @@ impl State {
         }
     }
 
-    /// The source of this thread's requests to network cards, made at its first one.
-    fn source_of_verbs(&self) -> SourceIndex {
-        if let Some(known) = OF_VERBS.get() {
+    /// A further source of this thread, made at its first event.
+    fn source_of(&self, further: Further) -> SourceIndex {
+        let place = further as usize;
+        let known = FURTHER.with(|all| all[place].get());
+        if let Some(known) = known {
             return known;
         }
-        let number = self.threads.fetch_add(1, Memory::Relaxed);
+        let number = self.number();
         let made = if number < MAX_THREADS {
-            self.add_source_of_verbs(&format!("thread {number}"), false)
+            self.add_further(further, &format!("thread {number}"), false)
         } else {
-            *self.shared_verbs.get_or_init(|| self.add_source_of_verbs("further threads", true))
+            *self.shared_further[place].get_or_init(|| self.add_further(further, "further threads", true))
         };
-        OF_VERBS.set(Some(made));
+        FURTHER.with(|all| all[place].set(Some(made)));
         made
     }
 
-    fn add_source_of_verbs(&self, threads: &str, shared: bool) -> SourceIndex {
-        let description =
-            format!("requests to network cards (verbs), as {threads} of the MPI library posts them");
-        let source = Source::new(format!("verbs {threads}"), description, Ordering::Ordered, Clock::best());
+    fn add_further(&self, further: Further, threads: &str, shared: bool) -> SourceIndex {
+        let (name, what) = match further {
+            Further::Verbs => ("verbs", "requests to network cards (verbs), as"),
+            Further::Ucx => ("UCX", "messages and the like that go to UCX, as"),
+        };
+        let description = format!("{what} {threads} of the MPI library posts them");
+        let source = Source::new(format!("{name} {threads}"), description, Ordering::Ordered, Clock::best());
         self.core.add_source(if shared { source.shared() } else { source })
     }
 

@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::{Function, LISTENS, Moved, closing, errno, modules, notify, set_errno};
+use super::way::{find_next, interpose};
+use super::{Function, LISTENS, Moved, closing, errno, notify, set_errno};
 
 /// The next function of each name, in the order of [`Function`], and then that of `close`; at first what finds it.
 static NEXT: [AtomicPtr<c_void>; 9] = [
@@ -49,11 +50,11 @@ const SYSTEM_CALLS: [*mut c_void; 9] = [
 
 /// Finds all next functions, so that none is searched for in a signal handler.
 pub(super) fn resolve_all() {
-    (0..NAMES.len()).for_each(|number| resolve(number));
+    (0..NAMES.len()).for_each(|number| resolve(number, 0));
 }
 
-/// Finds the next function of this number. `errno` stays as it is.
-extern "C" fn resolve(number: usize) {
+/// Finds the next function of this number, whoever calls it. `errno` stays as it is.
+extern "C" fn resolve(number: usize, _: usize) {
     let before = errno();
     // SAFETY: a valid C string; what comes after this object, so never the function below.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[number].as_ptr()) };
@@ -76,81 +77,10 @@ unsafe extern "C" fn system_call<const NUMBER: c_long>(
     unsafe { libc::syscall(NUMBER, a, b, c, d, e, f) }
 }
 
-/// The first call of a function: finds the next one, and goes on to it with the arguments as they came.
-#[unsafe(naked)]
-unsafe extern "C" fn find_next<const NUMBER: usize>() {
-    // Six registers hold arguments; with one more word the stack is aligned to 16 bytes at the call.
-    std::arch::naked_asm!(
-        "push rdi
-        push rsi
-        push rdx
-        push rcx
-        push r8
-        push r9
-        sub rsp, 8
-        mov edi, {number}
-        call {resolve}
-        add rsp, 8
-        pop r9
-        pop r8
-        pop rcx
-        pop rdx
-        pop rsi
-        pop rdi
-        jmp qword ptr [rip + {next} + {offset}]",
-        number = const NUMBER,
-        offset = const NUMBER * 8,
-        resolve = sym resolve,
-        next = sym NEXT,
-    )
-}
+find_next!(resolve, NEXT);
 
-/// Whether the code at this address belongs to the MPI library, or a transport of it.
-extern "C" fn is_of_mpi(address: usize) -> bool {
-    modules::is_of_mpi(address)
-}
-
-macro_rules! interpose {
-    ($($number:literal $name:ident -> $observed:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            // Six registers hold arguments; with one more word the stack is aligned to 16 bytes at the call. Above them is
-            // the caller's address.
-            std::arch::naked_asm!(
-                "cmp byte ptr [rip + {listens}], 0
-                jne 2f
-                jmp qword ptr [rip + {next} + {offset}]
-                2:
-                push rdi
-                push rsi
-                push rdx
-                push rcx
-                push r8
-                push r9
-                sub rsp, 8
-                mov rdi, qword ptr [rsp + 56]
-                call {is_of_mpi}
-                add rsp, 8
-                pop r9
-                pop r8
-                pop rcx
-                pop rdx
-                pop rsi
-                pop rdi
-                test al, al
-                jne {observed}
-                jmp qword ptr [rip + {next} + {offset}]",
-                listens = sym LISTENS,
-                next = sym NEXT,
-                offset = const $number * 8,
-                is_of_mpi = sym is_of_mpi,
-                observed = sym $observed,
-            )
-        }
-    )*};
-}
 interpose! {
+    LISTENS, NEXT:
     0 process_vm_readv -> observed_process_vm_readv;
     1 process_vm_writev -> observed_process_vm_writev;
     2 writev -> observed_writev;

@@ -16,11 +16,17 @@
 //! x86-64 only, because the return address is taken where a function begins; elsewhere these functions are not interposed.
 
 #[cfg(target_arch = "x86_64")]
+mod behind;
+#[cfg(target_arch = "x86_64")]
 mod entry;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
 mod modules;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
+pub mod ucx;
 #[cfg_attr(not(feature = "verbs"), allow(dead_code, reason = "nothing is interposed"))]
 pub mod verbs;
+#[cfg(target_arch = "x86_64")]
+mod way;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
@@ -82,11 +88,7 @@ pub fn listen(listener: Listener, closing: Closing) -> bool {
     if !AVAILABLE {
         return false;
     }
-    static FORKS: Once = Once::new();
-    FORKS.call_once(|| {
-        // SAFETY: the function takes nothing, stores one byte, and lives as long as this library, which is not unloaded.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    });
+    end_in_children();
     #[cfg(target_arch = "x86_64")]
     entry::resolve_all();
     modules::refresh();
@@ -108,9 +110,19 @@ pub fn refresh() {
     modules::refresh();
 }
 
+/// Nothing is observed in the children of a fork.
+fn end_in_children() {
+    static FORKS: Once = Once::new();
+    FORKS.call_once(|| {
+        // SAFETY: the function takes nothing, stores two bytes, and lives as long as this library, which is not unloaded.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
 /// The memory of another rank is not for a child, which is no rank.
 unsafe extern "C" fn in_child() {
     ignore();
+    ucx::ignore();
 }
 
 /// Notifies the listener. `errno` stays as the call has left it.
@@ -134,6 +146,12 @@ fn closing(descriptor: i32) {
     // SAFETY: only `listen` stores here, and only functions of this type.
     let closing = unsafe { std::mem::transmute::<*mut (), Closing>(closing) };
     contained(|| closing(descriptor));
+}
+
+/// Whether the code at this address belongs to the MPI library, or a transport of it.
+#[cfg(target_arch = "x86_64")]
+extern "C" fn is_of_mpi(address: usize) -> bool {
+    modules::is_of_mpi(address)
 }
 
 /// Whether somebody listens.

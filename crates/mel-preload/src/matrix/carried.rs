@@ -85,7 +85,8 @@ impl Carried {
 
     fn take(&self, instance: &Instance<'_>) {
         let Some(NetOp { operation, target, size, .. }) = instance.payload_as() else { return };
-        if let Some(operation) = Operation::of(operation) {
+        // What is handed over is moved by the others.
+        if let Some(operation) = Operation::of(operation).filter(|operation| !operation.is_handed_over()) {
             let kind = if operation.is_inward() { TrafficKind::CarriedIn } else { TrafficKind::Carried };
             self.count(kind, target, size);
         }

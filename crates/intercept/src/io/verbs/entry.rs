@@ -6,14 +6,14 @@ use std::mem::transmute;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::super::behind::Behind;
 use super::super::{contained, modules, set_errno};
 use super::abi::{self, Attributes, Context, Device, OfContext, Qp};
 use super::post;
 use super::{Leads, ends, leads, ways};
 
-/// The version of the functions' symbols that has these structures.
-const VERSION: &CStr = c"IBVERBS_1.1";
-const LIBRARY: &CStr = c"libibverbs.so.1";
+/// The library, and the version of the functions' symbols that has these structures.
+const LIBRARY: Behind = Behind { file: c"libibverbs.so.1", version: Some(c"IBVERBS_1.1") };
 
 const NAMES: [&CStr; 5] =
     [c"ibv_open_device", c"ibv_modify_qp", c"ibv_destroy_qp", c"ibv_create_ah", c"ibv_destroy_ah"];
@@ -26,45 +26,10 @@ fn next(number: usize, caller: usize) -> *mut c_void {
     if !known.is_null() {
         return known;
     }
-    let found = find(NAMES[number], caller);
+    let opened = NEXT[0].load(Ordering::Acquire) as usize;
+    let found = LIBRARY.find(NAMES[number], opened, caller);
     NEXT[number].store(found, Ordering::Release);
     found
-}
-
-#[cold]
-fn find(name: &CStr, caller: usize) -> *mut c_void {
-    // All functions of the library that has opened devices.
-    let opened = NEXT[0].load(Ordering::Acquire) as usize;
-    if opened != 0 {
-        let found = mpi_abi::next::in_same_object(opened, name);
-        if !found.is_null() {
-            return found;
-        }
-    }
-    let in_object = |handle: *mut c_void| {
-        // SAFETY: valid C strings and a valid handle.
-        let versioned = unsafe { libc::dlvsym(handle, name.as_ptr(), VERSION.as_ptr()) };
-        if !versioned.is_null() {
-            return versioned;
-        }
-        // SAFETY: as above.
-        unsafe { libc::dlsym(handle, name.as_ptr()) }
-    };
-    let behind = in_object(libc::RTLD_NEXT);
-    if !behind.is_null() {
-        return behind;
-    }
-    // Loaded later, by a transport, for nobody else to see: among what the caller is linked with.
-    let found = if caller == 0 { ptr::null_mut() } else { mpi_abi::next::symbol_at(caller, name) };
-    // That may be what our own library is linked with, too.
-    let base = |address: usize| mpi_abi::next::base_of(address);
-    if !found.is_null() && base(found as usize) != base(find as *const () as usize) {
-        return found;
-    }
-    // It stays loaded: the handle is kept.
-    // SAFETY: a valid C string; nothing is loaded.
-    let handle = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-    if handle.is_null() { ptr::null_mut() } else { in_object(handle) }
 }
 
 /// An interposed function that goes on to `$then` with its caller's address as one more argument.
