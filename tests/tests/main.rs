@@ -57,6 +57,7 @@ mod pages_in_a_browser;
 mod pages_show_calls;
 mod pages_show_the_network;
 mod pages_show_time;
+mod papers_are_shown;
 mod perfetto_readable;
 mod peruse_on_bad_days;
 mod peruse_tells_of_ob1;

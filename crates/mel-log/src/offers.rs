@@ -77,6 +77,22 @@ pub struct Library {
     pub peruse: bool,
     /// Why, or why not.
     pub why: String,
+    /// Who tells of the messages that it makes of collective operations (`mel run --inside`).
+    pub inside: Inside,
+}
+
+/// Who tells of the messages that an MPI library makes of collective operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inside {
+    /// Open MPI's own component.
+    Component,
+    /// PERUSE.
+    Peruse,
+    /// They are handed over to UCX: those between nodes, and those within a node unless the library has ways of its own there.
+    Ucx,
+    /// Nobody.
+    Nobody,
 }
 
 /// A control or performance variable.

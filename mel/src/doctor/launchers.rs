@@ -100,6 +100,7 @@ mod tests {
             events: 0,
             peruse: false,
             why: String::new(),
+            inside: mel_log::offers::Inside::Nobody,
         };
         Mpi { library: "/l/libmpi.so".into(), of: vec![of.into()], answer: Some(answer) }
     }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mel_log::offers::Library;
+use mel_log::offers::{Inside, Library};
 use serde::Serialize;
 
 use super::Finding;
@@ -203,9 +203,18 @@ fn describe(library: &Path, of: &[String], asked: &Result<Library, String>) -> F
                 0 => String::new(),
                 number => format!("; {number} event types of its own"),
             };
+            let inside = match answer.inside {
+                Inside::Component => "observed by its own component (--inside)",
+                Inside::Peruse => "observed by PERUSE (--inside), except small ones",
+                Inside::Ucx => "observed as they go to UCX (--inside), within a node unless they go past it",
+                Inside::Nobody => "not seen, but for their bytes below the calls (--profile net)",
+            };
             Finding::ok(
                 WHAT,
-                format!("{} ({}), {at}, of {of}; {queues}{why}{own}", answer.name, answer.interface),
+                format!(
+                    "{} ({}), {at}, of {of}; {queues}{why}{own}; messages inside collective operations: {inside}",
+                    answer.name, answer.interface
+                ),
             )
         }
     }
@@ -219,7 +228,8 @@ mod tests {
     fn answer(open_mpi: bool, peruse: bool, events: usize) -> Result<Library, String> {
         let why = "this MPI has no PERUSE".to_owned();
         let (name, interface) = ("An MPI 1.0".to_owned(), "MPI-3.1".to_owned());
-        Ok(Library { name, interface, open_mpi, events, peruse, why })
+        let inside = if open_mpi { Inside::Component } else { Inside::Ucx };
+        Ok(Library { name, interface, open_mpi, events, peruse, why, inside })
     }
 
     #[test]
@@ -227,11 +237,16 @@ mod tests {
         let path = Path::new("/l/libmpi.so.40");
         let of = ["mpicc".to_owned()];
         let found = describe(path, &of, &answer(true, false, 0)).found;
-        assert!(found.contains("modelled; observed if") && !found.contains("of its own"), "{found}");
+        assert!(found.contains("modelled; observed if") && !found.contains("types of its own"), "{found}");
+        assert!(
+            found.ends_with("inside collective operations: observed by its own component (--inside)"),
+            "{found}"
+        );
         let found = describe(path, &of, &answer(true, true, 0)).found;
         assert!(found.contains("observed by PERUSE"), "{found}");
         let found = describe(path, &of, &answer(false, false, 7)).found;
         assert!(found.contains("modelled; 7 event types of its own"), "{found}");
+        assert!(found.contains("as they go to UCX"), "{found}");
         assert_eq!(describe(path, &of, &Err("strange".into())).level, Level::Broken);
     }
 

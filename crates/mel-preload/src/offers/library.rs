@@ -8,12 +8,14 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use mel_log::offers::Library;
+use mel_log::offers::{Inside, Library};
 use mpi_abi::{Abi, Family, ToolEvents, next};
 use mpit_events::{Core, EventType};
 use mpit_sources::Offer;
 use mpit_sources::native::NativeEvents;
 use mpit_sources::peruse::Peruse;
+
+use crate::trace::modules;
 
 /// What an MPI library offers.
 #[derive(Debug)]
@@ -49,8 +51,36 @@ pub(super) fn ask(path: &Path) -> Result<Asked, String> {
         events: types.len(),
         peruse: peruse == Offer::Usable,
         why: peruse.to_string(),
+        inside: inside(abi, path, peruse == Offer::Usable),
     };
     Ok(Asked { library, types, peruse })
+}
+
+/// Who tells of messages inside this library, which is open.
+fn inside(abi: &Abi, path: &Path, peruse: bool) -> Inside {
+    let component = || {
+        let near = path.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
+        !next::symbol(c"mca_pml_monitoring_add_procs").is_null()
+            || near.is_some_and(|folder| has_file(&folder.join("openmpi"), "mca_pml_monitoring.so", 2))
+    };
+    match abi.family {
+        Family::OpenMpi if component() => Inside::Component,
+        Family::OpenMpi if peruse => Inside::Peruse,
+        Family::OpenMpi => Inside::Nobody,
+        _ if modules::address_of("libucp").is_some() => Inside::Ucx,
+        _ => Inside::Nobody,
+    }
+}
+
+/// Whether there is a file of this name in a folder, or so deep below it.
+fn has_file(folder: &Path, name: &str, depth: usize) -> bool {
+    folder.join(name).exists()
+        || depth > 0
+            && std::fs::read_dir(folder).is_ok_and(|entries| {
+                let folders =
+                    entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+                folders.into_iter().any(|entry| has_file(&entry.path(), name, depth - 1))
+            })
 }
 
 /// Has something done with an MPI library: first before it is initialised, with its name, then afterwards. Once in a process.
