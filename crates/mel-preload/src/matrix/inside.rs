@@ -14,7 +14,7 @@ use mel_log::profile::{Ended, TrafficKind};
 use mel_log::table::ProfileTable;
 use mpi_abi::{Abi, Family, next};
 use mpit_sources::netops::{MessageObserver, NetOps, Operation, Told};
-use mpit_sources::peruse::Sends;
+use mpit_sources::peruse::{Sends, selected_pml};
 
 use super::Carried;
 use crate::consumer::{Consumer, Parts};
@@ -166,7 +166,10 @@ impl Consumer for Inside {
         if is_there() || self.parts.queue_events.tells_sends() {
             return;
         }
-        let told = self.parts.netops.map_or(Told::Nothing, NetOps::tells_messages);
+        // Open MPI may have made workers of UCX, and send by another component.
+        let by_other = selected_pml().is_some_and(|pml| pml != "ucx");
+        let netops = self.parts.netops.filter(|_| !by_other);
+        let told = netops.map_or(Told::Nothing, NetOps::tells_messages);
         BY_UCX.store(told != Told::Nothing, Ordering::Release);
         if run.is_some_and(|run| run.rank == 0) {
             match told {
