@@ -9,7 +9,9 @@ use mpi_abi::{Abi, pmpi, questions};
 use mpi_intercept::io::ucx::{self, Handed};
 use mpi_intercept::io::verbs::{self as interposed, Leads, Posted, Verb, Ways};
 use mpi_intercept::io::{self, Function, Moved};
-use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex};
+use mpit_events::{
+    Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex, Ticks,
+};
 
 use super::card::{Card, bytes};
 use super::connections::{Connections, Observer};
@@ -241,9 +243,7 @@ fn raise(moved: &Moved) {
         local: moved.local as u64,
         remote: moved.remote as u64,
     };
-    let source = state.sources()[transport as usize];
-    // Inside the library, which may hold locks, on any of its threads.
-    state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
+    state.raise(state.sources()[transport as usize], now, &payload);
 }
 
 /// What is heard of queue pairs and address handles.
@@ -254,6 +254,34 @@ fn leads(leads: &Leads) {
     if let Some(state) = STATE.get() {
         state.verbs.leads(leads, state.peers.get());
     }
+}
+
+fn ends(way: usize) {
+    if let Some(state) = STATE.get() {
+        state.verbs.ends(way);
+    }
+}
+
+/// A request was posted to a network card.
+fn posted(posted: &Posted) {
+    let Some(state) = STATE.get().filter(|state| state.runs.load(Memory::Relaxed)) else { return };
+    let target = state.verbs.posted(posted);
+    let now = Clock::best().now();
+    state.read_if_due(now.0);
+    let operation = match posted.verb {
+        Verb::Write => Operation::Put,
+        Verb::Read => Operation::Get,
+        Verb::Send => Operation::Send,
+        Verb::Atomic => Operation::Atomic,
+    };
+    let payload = NetOp {
+        operation: operation as i32,
+        target,
+        size: posted.bytes,
+        local: posted.local,
+        remote: posted.remote,
+    };
+    state.raise(state.source_of(Further::Verbs), now, &payload);
 }
 
 /// What is heard of UCX.
@@ -288,43 +316,7 @@ fn handed(handed: &Handed) {
     }
     let Handed { bytes, local, remote, .. } = *handed;
     let payload = NetOp { operation: operation as i32, target, size: bytes, local, remote };
-    let source = state.source_of(Further::Ucx);
-    state.core.raise_section(source, Safety::ThreadSafe).event(
-        state.event,
-        &state.object,
-        Clock::best().now(),
-        &payload,
-    );
-}
-
-fn ends(way: usize) {
-    if let Some(state) = STATE.get() {
-        state.verbs.ends(way);
-    }
-}
-
-/// A request was posted to a network card.
-fn posted(posted: &Posted) {
-    let Some(state) = STATE.get().filter(|state| state.runs.load(Memory::Relaxed)) else { return };
-    let target = state.verbs.posted(posted);
-    let now = Clock::best().now();
-    state.read_if_due(now.0);
-    let operation = match posted.verb {
-        Verb::Write => Operation::Put,
-        Verb::Read => Operation::Get,
-        Verb::Send => Operation::Send,
-        Verb::Atomic => Operation::Atomic,
-    };
-    let payload = NetOp {
-        operation: operation as i32,
-        target,
-        size: posted.bytes,
-        local: posted.local,
-        remote: posted.remote,
-    };
-    let source = state.source_of(Further::Verbs);
-    // As for system calls.
-    state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
+    state.raise(state.source_of(Further::Ucx), Clock::best().now(), &payload);
 }
 
 /// The library is about to close a descriptor.
@@ -372,6 +364,11 @@ fn is_of_network(descriptor: i32) -> bool {
 }
 
 impl State {
+    /// Raises the event: inside the library, which may hold locks, on any of its threads.
+    fn raise(&self, source: SourceIndex, now: Ticks, payload: &NetOp) {
+        self.core.raise_section(source, Safety::ThreadSafe).event(self.event, &self.object, now, payload);
+    }
+
     /// The number of this thread among those that have moved something.
     fn number(&self) -> usize {
         NUMBER.get().unwrap_or_else(|| {

@@ -14,24 +14,14 @@ macro_rules! interpose {
                 "cmp byte ptr [rip + {listens}], 0
                 jne 2f
                 jmp qword ptr [rip + {next} + {offset}]
-                2:
-                push rdi
-                push rsi
-                push rdx
-                push rcx
-                push r8
-                push r9
-                sub rsp, 8
+                2:",
+                $crate::registers::save_integers!(),
+                "sub rsp, 8
                 mov rdi, qword ptr [rsp + 56]
                 call {is_of_mpi}
-                add rsp, 8
-                pop r9
-                pop r8
-                pop rcx
-                pop rdx
-                pop rsi
-                pop rdi
-                test al, al
+                add rsp, 8",
+                $crate::registers::restore_integers!(),
+                "test al, al
                 jne {observed}
                 jmp qword ptr [rip + {next} + {offset}]",
                 listens = sym $listens,
@@ -53,24 +43,14 @@ macro_rules! find_next {
             // Six registers hold arguments; with one more word the stack is aligned to 16 bytes at the call. Above them is
             // the caller's address.
             std::arch::naked_asm!(
-                "push rdi
-                push rsi
-                push rdx
-                push rcx
-                push r8
-                push r9
-                sub rsp, 8
+                $crate::registers::save_integers!(),
+                "sub rsp, 8
                 mov edi, {number}
                 mov rsi, qword ptr [rsp + 56]
                 call {resolve}
-                add rsp, 8
-                pop r9
-                pop r8
-                pop rcx
-                pop rdx
-                pop rsi
-                pop rdi
-                jmp qword ptr [rip + {next} + {offset}]",
+                add rsp, 8",
+                $crate::registers::restore_integers!(),
+                "jmp qword ptr [rip + {next} + {offset}]",
                 number = const NUMBER,
                 offset = const NUMBER * 8,
                 resolve = sym $resolve,

@@ -88,13 +88,13 @@ impl EndpointParams {
     /// How the address of the worker begins that the endpoint is to lead to, where it is given by its address.
     ///
     /// # Safety
-    /// Null, or such a structure, whose address is that of a worker.
+    /// `params` must be null or valid, and the address in it, if it is set, the address of a worker.
     pub(super) unsafe fn worker(params: *const EndpointParams) -> Option<u64> {
         // SAFETY: as the caller promises.
         let params = unsafe { params.as_ref() }?;
         let address = (params.set & HAS_REMOTE_ADDRESS != 0).then_some(params.address)?;
         // SAFETY: the address of a worker begins with its number of 64 bits, before which newer ones have a byte, and then has the devices.
-        (!address.is_null()).then(|| unsafe { address.cast::<u64>().read_unaligned() })
+        unsafe { begin_of(address, size_of::<u64>()) }
     }
 }
 
@@ -116,7 +116,7 @@ impl WorkerAttributes {
 /// How an address begins; `None` where it is shorter than a number.
 ///
 /// # Safety
-/// Null, or so many bytes.
+/// `address` must be null, or have `length` bytes.
 pub(super) unsafe fn begin_of(address: *const u8, length: usize) -> Option<u64> {
     // SAFETY: as the caller promises.
     (!address.is_null() && length >= size_of::<u64>())
@@ -131,7 +131,7 @@ pub(super) unsafe fn bytes(buffer: *const c_void, count: usize, datatype: u64, p
     match datatype & CLASS {
         CONTIGUOUS => (count as u64).saturating_mul(datatype >> CLASS.count_ones()),
         PIECES if count != 0 && !buffer.is_null() => {
-            // SAFETY: as the caller promises: so many pieces.
+            // SAFETY: the caller promises `count` pieces.
             let pieces = unsafe { std::slice::from_raw_parts(buffer.cast::<Piece>(), count) };
             pieces.iter().map(|piece| piece.length as u64).sum()
         }

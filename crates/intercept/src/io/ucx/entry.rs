@@ -57,19 +57,23 @@ extern "C" fn resolve(number: usize, caller: usize) {
 }
 find_next!(resolve, NEXT);
 
+/// Functions of UCX by their numbers, and what goes on where somebody listens.
 macro_rules! functions {
-    ($($number:literal $name:ident;)*) => {
+    ($($number:literal $name:ident -> $observed:ident;)*) => {
         const NAMES: [&CStr; [$($number),*].len()] = [$(
-            // SAFETY: it ends with the only zero byte.
-            unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) }
+            match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a name has no zero byte"),
+            }
         ),*];
         /// The function behind each of ours; at first what finds it.
         static NEXT: [AtomicPtr<c_void>; NAMES.len()] =
             [$(AtomicPtr::new(find_next::<$number> as *mut c_void)),*];
+        interpose! { LISTENS, NEXT: $($number $name -> $observed;)* }
     };
 }
 
-/// The function behind that of this number, as what it is.
+/// The function of UCX that stands behind ours of this number, with its type.
 macro_rules! next {
     ($number:literal as $type:ty) => {
         // SAFETY: the library's function of this name has this type.
@@ -105,34 +109,6 @@ macro_rules! observed {
 }
 
 functions! {
-    0 ucp_tag_send_nb;
-    1 ucp_tag_send_nbr;
-    2 ucp_tag_send_nbx;
-    3 ucp_tag_send_sync_nb;
-    4 ucp_tag_send_sync_nbx;
-    5 ucp_am_send_nb;
-    6 ucp_am_send_nbx;
-    7 ucp_stream_send_nb;
-    8 ucp_stream_send_nbx;
-    9 ucp_put;
-    10 ucp_put_nb;
-    11 ucp_put_nbi;
-    12 ucp_put_nbx;
-    13 ucp_get;
-    14 ucp_get_nb;
-    15 ucp_get_nbi;
-    16 ucp_get_nbx;
-    17 ucp_atomic_post;
-    18 ucp_atomic_fetch_nb;
-    19 ucp_atomic_op_nbx;
-    20 ucp_ep_create;
-    21 ucp_worker_get_address;
-    22 ucp_worker_query;
-    23 ucp_dt_create_generic;
-}
-
-interpose! {
-    LISTENS, NEXT:
     0 ucp_tag_send_nb -> tag_send_nb;
     1 ucp_tag_send_nbr -> tag_send_nbr;
     2 ucp_tag_send_nbx -> tag_send_nbx;
@@ -258,7 +234,7 @@ unsafe extern "C-unwind" fn worker_get_address(
     // SAFETY: the arguments of our caller.
     let status = unsafe { next(worker, address, length) };
     if status == 0 {
-        // SAFETY: UCX has written both: an address of so many bytes.
+        // SAFETY: UCX has written the address of its worker, and how many bytes the address has.
         if let Some(worker) = unsafe { abi::begin_of(*address, *length) } {
             tell(|hears| (hears.worker)(worker));
         }

@@ -66,8 +66,8 @@ static LISTENS: AtomicU8 = AtomicU8::new(0);
 /// Who hears of it, or null.
 static LISTENER: AtomicPtr<Listener> = AtomicPtr::new(ptr::null_mut());
 
-/// From now on this is told of what the MPI library hands over to UCX: to be called before `MPI_Init*` goes on to the library, which makes
-/// workers there. Later calls do nothing.
+/// Tells `listener` from now on what the MPI library hands over to UCX. To be called before `MPI_Init*` goes on to the library, which makes
+/// its workers there. The first listener stays.
 pub fn watch(listener: &'static Listener) {
     let listener = ptr::from_ref(listener).cast_mut();
     let former = LISTENER.compare_exchange(ptr::null_mut(), listener, Ordering::AcqRel, Ordering::Relaxed);
