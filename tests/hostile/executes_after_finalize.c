@@ -1,6 +1,6 @@
 /* After MPI_Finalize the process becomes another program, whose exit code counts.
  *
- * ranks: 2
+ * ranks: 1
  * exit: 6
  */
 #include "hostile.h"

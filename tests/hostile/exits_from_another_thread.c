@@ -1,6 +1,6 @@
 /* After MPI_Finalize another thread ends the process, while the main thread waits for it.
  *
- * ranks: 2
+ * ranks: 1
  * exit: 5
  */
 #include "hostile.h"

@@ -1,6 +1,6 @@
 /* The process ends by _exit right after MPI_Finalize: no handler of exit runs.
  *
- * ranks: 2
+ * ranks: 1
  * exit: 8
  */
 #include "hostile.h"

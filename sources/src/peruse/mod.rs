@@ -187,6 +187,16 @@ impl Peruse {
             .then(|| format!("this PERUSE has no {}: events that need it are not raised", absent.join(", "))))
     }
 
+    /// The events that it can tell of, as bits: it has each notification that they need.
+    fn served(&self) -> u16 {
+        let numbers = self.numbers.get().copied().unwrap_or([None; Kind::COUNT]);
+        let has = (Kind::ALL.iter().zip(numbers))
+            .filter(|(_, number)| number.is_some())
+            .fold(0, |bits, ((kind, _), _)| bits | kind.bit());
+        let served = Event::ALL.into_iter().filter(|&event| needs(event, false) & !has == 0);
+        served.fold(0, |bits, event| bits | 1 << event as u8)
+    }
+
     /// Ends listening, at the entry of `MPI_Finalize` or at the end of the process; waiting events are raised. `mpi`:
     /// MPI may still be called.
     pub fn finish(&self, mpi: bool) {
@@ -330,8 +340,10 @@ impl Peruse {
         if !self.raises.load(Ordering::Relaxed) {
             return;
         }
-        let outbox = outbox::current()
-            .unwrap_or_else(|| outbox::make(self.core, self.events, self.threads.load(Ordering::Relaxed)));
+        let outbox = outbox::current().unwrap_or_else(|| {
+            let threads = self.threads.load(Ordering::Relaxed);
+            outbox::make(self.core, self.events, self.served(), threads)
+        });
         let notification =
             Notification { kind, request: request as u64, peer: spec.peer, tag: spec.tag, count: spec.count };
         let at = bound.at();

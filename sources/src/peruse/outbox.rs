@@ -67,7 +67,9 @@ pub(super) struct Waiting {
 pub(super) struct Buffer {
     clock: Clock,
     events: Ob1Events,
-    /// The wanted events, as bits, and the version of the core's listeners at that time.
+    /// The events that this PERUSE can tell of, as bits.
+    served: u16,
+    /// The wanted events among them, and the version of the core's listeners at that time.
     wanted: u16,
     version: Option<u32>,
     /// Whether the current event is about a message of the MPI itself.
@@ -96,7 +98,7 @@ pub(super) fn all() -> Vec<&'static Serial<Outbox>> {
 
 /// Makes the outbox of this thread. It stays when the thread ends: others may raise what is in it.
 #[cold]
-pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Serial<Outbox> {
+pub(super) fn make(core: &Core, events: Ob1Events, served: u16, threads: bool) -> &'static Serial<Outbox> {
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     let number = all.len();
     let source = |name: String, description: String| {
@@ -115,6 +117,7 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
     let sink = Buffer {
         clock: Clock::best(),
         events,
+        served,
         wanted: 0,
         version: None,
         internal: false,
@@ -232,7 +235,7 @@ impl Buffer {
     pub(super) fn update(&mut self, core: &Core) {
         let version = core.version();
         if self.version != Some(version) {
-            self.wanted = self.events.active(core);
+            self.wanted = self.events.active(core) & self.served;
             self.version = Some(version);
         }
     }
