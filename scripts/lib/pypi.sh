@@ -1,8 +1,8 @@
 # Packages of the Python package index, for scripts that source this file: each in a virtual environment of its own,
 # ~/.cache/mel/pypi-NAME-VERSION.
 #
-# The script sets `me` (its name), `names` (its packages, in order), `versions` (by name) and `without` (what the tests do
-# without one of them), and calls `pypi "$@"`:
+# The script sets `me` (its name), `names` (its packages, in order), `versions` (by name), `without` (what the tests do without one
+# of them) and maybe `alone` (those of which nothing but their files is wanted, and so none of what they need), and calls `pypi "$@"`:
 #
 #   pypi                  installs all, or does nothing where they are there already
 #   pypi --prefix NAME    prints where one is or would be
@@ -17,7 +17,8 @@ install_package() {
     echo "$me: installing $name ${versions[$name]} into $prefix"
     mkdir -p "$cache"
     if rm -rf "$prefix" && python3 -m venv "$prefix" &&
-        "$prefix/bin/python" -m pip install --disable-pip-version-check --only-binary :all: "$name==${versions[$name]}"; then
+        "$prefix/bin/python" -m pip install --disable-pip-version-check --only-binary :all: \
+            $([[ " ${alone[*]:-} " == *" $name "* ]] && echo --no-deps) "$name==${versions[$name]}"; then
         touch "$prefix/.complete"
     else
         return 1

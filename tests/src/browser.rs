@@ -71,8 +71,7 @@ impl Browser {
         for domain in ["Runtime.enable", "Log.enable", "Page.enable", "Network.enable"] {
             browser.call(domain, json!({}));
         }
-        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        browser.call("Emulation.setDeviceMetricsOverride", metrics);
+        browser.size(width, height);
         Some(browser)
     }
 
@@ -111,6 +110,15 @@ impl Browser {
             event.extend(more.clone());
         }
         self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// Gives the window that many pixels.
+    ///
+    /// # Panics
+    /// If the browser does not answer.
+    pub fn size(&mut self, width: u32, height: u32) {
+        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 
     /// Whether the page shall think that it is printed.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{fresh_dir, installed_by, mel, root};
 use mel_tests::browser::Browser;
 use mel_tests::windows::WindowProgram;
 use mel_tests::{Job, Mpi, Program, compile_source, compile_special};
@@ -183,6 +183,61 @@ pub(crate) fn texts(browser: &mut Browser, selector: &str) -> String {
         .as_str()
         .unwrap_or_default()
         .into()
+}
+
+/// axe-core, which looks for what keeps people from using a page.
+fn axe() -> Option<String> {
+    let prefix = installed_by("scripts/pypi-readers", Some("axe-playwright-python"))?;
+    let python = fs::read_dir(prefix.join("lib")).expect("a folder").flatten();
+    let mut files = python.map(|folder| folder.path().join("site-packages/axe_playwright_python/axe.min.js"));
+    let file = files.find(|file| file.is_file()).expect("the package has axe-core");
+    Some(fs::read_to_string(file).expect("a script"))
+}
+
+#[test]
+#[ignore = "slow"]
+fn nothing_keeps_anybody_from_using_the_page() {
+    let (Some(axe), Some(mut browser)) = (axe(), Browser::start(1280, 900)) else { return };
+    let directory = fresh_dir();
+    let all = ["--trace", "--profile", "calls,queues,rma,matrix,net", "--vars", "mel_*", "--every", "20ms"];
+    let page = page(directory.path(), &all);
+    let found = "axe.run({ resultTypes: ['violations'] }).then((of) => of.violations.flatMap((rule) => \
+                 rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)}: ${node.failureSummary}`)))";
+    for (width, dark) in [(1280, false), (1280, true), (400, false)] {
+        browser.size(width, 900);
+        browser.dark(dark);
+        browser.open(&page);
+        browser.value(&format!("{axe}; 0"));
+        assert_eq!(browser.value(found), json!([]), "{width} pixels wide, dark: {dark}");
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn the_contents_stay_and_lead_to_each_section() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    browser.open(&page(directory.path(), &["--trace"]));
+    let parts = texts(&mut browser, "#budget .legend");
+    assert!(parts.contains("computing") && parts.contains('%'), "where the time goes is in the head: {parts}");
+    let sections = browser.value("document.querySelectorAll('main > section').length");
+    assert_eq!(browser.value("document.querySelectorAll('#contents a').length"), sections);
+    let seen = browser.value(
+        "(async () => {
+            const seen = [];
+            for (const link of document.querySelectorAll('#contents a')) {
+                link.click();
+                await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+                const bar = document.querySelector('#contents').getBoundingClientRect();
+                const head = document.querySelector(link.hash + ' h2').getBoundingClientRect();
+                const marked = document.querySelector('#contents [aria-current]');
+                const last = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+                if (bar.top !== 0 || head.top < bar.bottom - 1 || (marked !== link && !last)) seen.push([link.hash, bar.top, head.top, marked && marked.hash]);
+            }
+            return seen;
+        })()",
+    );
+    assert_eq!(seen, json!([]));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn the_verdict_stands_on_top_with_at_most_five_findings() {
     let first = texts(&mut browser, "#verdict li");
     for part in [
         "30",
-        "finding 1",
+        "Finding 1",
         "cause rank 3 at halo.c:43",
         "time lost at halo.c:40",
         "Give that rank less work",

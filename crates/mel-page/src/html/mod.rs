@@ -23,7 +23,7 @@ pub const STYLE: &str = include_str!("page.css");
 /// Numbers as text, and what all pages share: for that of `mel watch` too.
 pub const SHARED: [Module; 2] = [module!("units"), module!("dom")];
 /// The page, each module after those that it imports.
-const MODULES: [Module; 19] = [
+const MODULES: [Module; 20] = [
     SHARED[0],
     SHARED[1],
     module!("tables"),
@@ -42,6 +42,7 @@ const MODULES: [Module; 19] = [
     module!("traffic_sums"),
     module!("traffic"),
     module!("network"),
+    module!("contents"),
     module!("page"),
 ];
 

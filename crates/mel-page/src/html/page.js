@@ -2,9 +2,10 @@
 
 import { bytes, count, duration, many, told } from "./units.js";
 import { $, data, escape, LOG_QUEUES, note, redraws, rowsOfTable } from "./dom.js";
+import { contents, keyboard } from "./contents.js";
 import { placeLink, showPlacesBy, Stretch } from "./time.js";
 import { attributionSection, sitesSection } from "./sites.js";
-import { verdictSection, waitsSection } from "./verdict.js";
+import { budgetBar, verdictSection, waitsSection } from "./verdict.js";
 import { figureSection } from "./figures.js";
 import { flameSection } from "./flames.js";
 import { balanceSection } from "./balance.js";
@@ -23,6 +24,7 @@ function header() {
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
   if (data.mel_version) parts.push(`MEL ${data.mel_version}`);
   $("#run").textContent = parts.join(" \u00b7 ");
+  budgetBar($("#budget"));
   $("#findings ul").innerHTML = data.findings.map((text) => `<li>${escape(text)}</li>`).join("");
   if (events && events.calls + events.searches > 0) {
     $("#findings ul").insertAdjacentHTML("beforeend", `<li>the event log has ${many(events.calls, "MPI call")}, ${events.searches === 1 ? "1 queue search" : `${count(events.searches)} queue searches`}${events.operations ? `, operations on windows: ${count(events.operations)}` : ""} and ${many(events.messages, "received message")}${events.lone_messages ? ` (${count(events.lone_messages)} of them in calls that are not recorded: the timeline does not show them)` : ""}</li>`);
@@ -141,3 +143,5 @@ communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));
 if (!$("#findings li")) $("#findings").remove();
+contents($("#contents"));
+keyboard();

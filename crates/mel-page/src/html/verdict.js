@@ -31,6 +31,22 @@ function efficiencies({ told, of }) {
   return `<p class="note efficiency">${escape(told)}</p><details><summary>What these mean</summary><div class="wide"><table class="data"><thead><tr><td></td><td>run</td>${phases.map((phase) => `<td>${escape(phase)}</td>`).join("")}<td></td></tr></thead><tbody>${of.map(row).join("")}</tbody></table></div></details>`;
 }
 
+// The colours of the parts of the time, by their names.
+const PARTS = {
+  computing: "var(--computing)", "waiting for others": "repeating-linear-gradient(135deg, var(--waiting) 0 3px, var(--waiting-stripe) 3px 6px)",
+  queues: "var(--search-unexpected)", files: "var(--files)", "not explained": "repeating-linear-gradient(45deg, var(--other) 0 1px, var(--panel) 1px 5px)",
+};
+
+// Where the time of all ranks goes, as one bar.
+export function budgetBar(box) {
+  const parts = data.budget_parts.filter((part) => part.share >= 0.0005);
+  if (!parts.length) return box.remove();
+  const colour = (part) => PARTS[part.name] || "var(--send)", told = (part) => `${percent(part.share)} ${part.name}`;
+  box.innerHTML = `<div class="budget" role="img" aria-label="The time of all ranks: ${escape(parts.map(told).join(", "))}">` +
+    parts.map((part) => `<i style="flex-grow:${part.share};background:${colour(part)}" data-tip="${escape(told(part))}"></i>`).join("") +
+    `</div><p class="legend">${parts.map((part) => `<span><i style="background:${colour(part)}"></i>${escape(told(part))}</span>`).join("")}</p>`;
+}
+
 export function verdictSection(section) {
   const verdict = data.verdict;
   if (!verdict) return section.remove();

@@ -84,6 +84,8 @@ pub struct View {
     pub efficiency: Option<efficiency::View>,
     /// Where the time of all ranks goes, in sentences: how ranks had processors, the parts, what is not explained.
     pub budget: Vec<String>,
+    /// The parts of that time; none where they are not known.
+    pub budget_parts: Vec<Part>,
     /// What there is to say where no finding is worth a sentence.
     pub without_findings: Option<String>,
     /// The findings of the trace, worst first; none without one.
@@ -163,6 +165,7 @@ pub fn view(
         verdict: of_run.verdict.clone(),
         efficiency: of_run.efficiency.as_ref().map(|all| efficiency::view(all, &of_run.phases)),
         budget: budget_of(of_run),
+        budget_parts: parts_of(of_run),
         without_findings: text::verdict::without_findings(of_run),
         exact: None,
         calls: calls::calls(of_run),
@@ -179,6 +182,22 @@ pub fn view(
         events,
         network: None,
     }
+}
+
+/// A part of the time of all ranks.
+#[derive(Debug, Serialize)]
+pub struct Part {
+    /// What it is, in the words of the text.
+    pub name: &'static str,
+    /// Of all, from 0 to 1.
+    pub share: f64,
+}
+
+/// The parts of the time of all ranks, in the order in which they are told.
+fn parts_of(profile: &Profile) -> Vec<Part> {
+    let Some(parts) = profile.budget.as_ref().map(|budget| budget.parts) else { return Vec::new() };
+    let share = |seconds: f64| if parts.total_s > 0.0 { seconds / parts.total_s } else { 0.0 };
+    parts.named().map(|(name, seconds)| Part { name, share: share(seconds) }).into()
 }
 
 /// Where the time goes, as the text of a report says it.
