@@ -219,7 +219,10 @@ fn the_contents_stay_and_lead_to_each_section() {
     let directory = fresh_dir();
     browser.open(&page(directory.path(), &["--trace"]));
     let parts = texts(&mut browser, "#budget .legend");
-    assert!(parts.contains("computing") && parts.contains('%'), "where the time goes is in the head: {parts}");
+    assert!(
+        parts.contains("computing") && parts.contains('%'),
+        "where the time goes is in the head: {parts}"
+    );
     let sections = browser.value("document.querySelectorAll('main > section').length");
     assert_eq!(browser.value("document.querySelectorAll('#contents a').length"), sections);
     let seen = browser.value(

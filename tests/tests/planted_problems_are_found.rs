@@ -7,8 +7,9 @@ use mel_tests::verdict::{Basis, Case, TRIES};
 use mel_tests::{Mpi, compile_source};
 use serde_json::Value;
 
-/// Findings below this share of the run are not worth a word.
-const LEAST_SHARE: f64 = 0.01;
+/// Of a healthy program findings below this share of the run are by chance: that much of these short runs a rank is without a processor
+/// once, and late to the next operation.
+const BY_CHANCE: f64 = 0.02;
 
 /// Calls `check` for each executable of a program.
 fn for_each_case(program: &Planted, check: impl Fn(&Case<'_>)) {
@@ -49,7 +50,7 @@ fn planted(name: &str) {
 fn healthy(name: &str) {
     let share = |finding: &Value| finding["share"].as_f64().unwrap_or(1.0);
     let said = |verdict: &[Value]| -> Vec<Wrong> {
-        let said = verdict.iter().filter(|finding| share(finding) >= LEAST_SHARE);
+        let said = verdict.iter().filter(|finding| share(finding) >= BY_CHANCE);
         said.map(|finding| Wrong::Time(finding["text"].to_string())).collect()
     };
     for_each_case(&Planted::named("healthy", name), |case| {

@@ -142,7 +142,7 @@ impl Found {
 
     /// Adds a part of a loss, due to this cause and its call.
     pub fn add(&mut self, loss: &Loss, cause: Option<(u32, Site)>, part: f64) {
-        if loss.rule.is_wait() && self.idle.contains(&loss.rank) {
+        if loss.rule.takes_time_of_calls() && self.idle.contains(&loss.rank) {
             return;
         }
         let key = group(loss, cause);

@@ -18,7 +18,7 @@ pub(crate) fn side(rank: u32, times: (u64, u64), peer: u32) -> Side {
         unit: None,
         peer,
         communicator: 0,
-        bytes: 8,
+        bytes: 2048,
         unexpected: None,
         order: 0,
         alone: true,

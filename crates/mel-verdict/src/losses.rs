@@ -210,6 +210,8 @@ struct Lookup<'a> {
     /// By receiver, sender, and the sender's context: how long messages waited for their receives, in the receiver's ticks; the longest of
     /// these sums by line, and the line.
     posted: FxHashMap<(u32, u32, u16), PostedLate>,
+    /// By receiver, sender, and the sender's context: how long messages waited for a receiver that was elsewhere, in its ticks.
+    left: FxHashMap<(u32, u32, u16), u64>,
     /// By sender: the receivers at which messages waited for their receives.
     late: FxHashMap<u32, Vec<(&'a Rank, &'a WaitRow)>>,
     /// By receiver and its context: of the messages that waited for their receives those with most bytes.
@@ -235,6 +237,12 @@ impl<'a> Lookup<'a> {
             if row.count >= most.0 {
                 *most = (row.count, peer_context);
             }
+        }
+        if kind == IntervalKind::LeftWaiting
+            && let Some(sender) = rank.peer(context, peer)
+        {
+            let sum = self.left.entry((rank.rank, sender, peer_context)).or_default();
+            *sum = sum.saturating_add(row.ticks);
         }
         if kind != IntervalKind::PostedLate {
             return;
@@ -264,9 +272,20 @@ impl<'a> Lookup<'a> {
     fn posted_late(&self, run: &Run, receiver: u32, sender: &Rank, context: u32) -> (u64, Option<u32>) {
         let found = u16::try_from(context).ok().and_then(|at| self.posted.get(&(receiver, sender.rank, at)));
         let (Some(&(sum, (_, site))), Some(receiver)) = (found, run.rank(receiver)) else { return (0, None) };
-        let ratio = sender.rows.ticks_per_second as f64 / receiver.rows.ticks_per_second as f64;
-        ((sum as f64 * ratio) as u64, site)
+        (in_ticks_of(sender, sum, receiver), site)
     }
+
+    /// How long messages of a sender's context waited, though their receives were posted, for this receiver, which was elsewhere; in the
+    /// sender's ticks.
+    fn left_waiting(&self, run: &Run, receiver: u32, sender: &Rank, context: u32) -> u64 {
+        let found = u16::try_from(context).ok().and_then(|at| self.left.get(&(receiver, sender.rank, at)));
+        found.zip(run.rank(receiver)).map_or(0, |(sum, receiver)| in_ticks_of(sender, *sum, receiver))
+    }
+}
+
+/// Ticks of another rank as those of this one.
+fn in_ticks_of(rank: &Rank, ticks: u64, other: &Rank) -> u64 {
+    (ticks as f64 * rank.rows.ticks_per_second as f64 / other.rows.ticks_per_second as f64) as u64
 }
 
 /// When a rank was out of `MPI_Init*`: before that nobody is late.
@@ -303,7 +322,13 @@ fn of_messages(
             }
             IntervalKind::LateReceiver => {
                 let (late, site) = lookup.posted_late(run, peer, rank, row.key.context);
-                (Rule::LateReceiver, row.ticks.min(late), site)
+                let left = lookup.left_waiting(run, peer, rank, row.key.context);
+                // One line has the one or the other, as a rule.
+                if left > late {
+                    (Rule::WaitWithoutProgress, row.ticks.min(left), None)
+                } else {
+                    (Rule::LateReceiver, row.ticks.min(late), site)
+                }
             }
             _ => continue,
         };

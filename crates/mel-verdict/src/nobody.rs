@@ -37,7 +37,8 @@ pub(crate) fn tell(run: &Run, losses: &mut Losses) {
 /// What ranks wait that idle by design, as the user says.
 fn idle_by_design(run: &Run, losses: &mut [Loss]) {
     for rank in run.ranks.iter().filter(|rank| rank.rows.definitions.contains(&Definition::Idle {})) {
-        let waits = losses.iter_mut().filter(|loss| loss.rank == rank.rank && loss.rule.is_wait());
+        let waits =
+            losses.iter_mut().filter(|loss| loss.rank == rank.rank && loss.rule.takes_time_of_calls());
         for loss in waits {
             (loss.rule, loss.cause, loss.cause_site, loss.inside) = (Rule::Idle, None, None, None);
         }

@@ -527,6 +527,7 @@ pub(crate) fn kind(rule: Rule) -> WaitKind {
     match rule {
         Rule::LateSender => WaitKind::LateSender,
         Rule::LateReceiver => WaitKind::LateReceiver,
+        Rule::WaitWithoutProgress => WaitKind::WithoutProgress,
         Rule::LateMember => WaitKind::LateMember,
         Rule::WaitAtFence | Rule::LatePost | Rule::EarlyWait | Rule::LockContention => WaitKind::Window,
         Rule::Polling => WaitKind::Polling,

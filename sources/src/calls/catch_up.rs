@@ -7,7 +7,7 @@ use mpit_events::Ticks;
 use super::deferred::DeferredCall;
 use super::state::State;
 use super::tracker::Work;
-use super::waits::{Origin, PostedLate, Tally, TestFound, Unmet, Waited};
+use super::waits::{LeftWaiting, NEEDS_RECEIVER, Origin, PostedLate, Tally, TestFound, Unmet, Waited};
 use crate::matching::{CommIndex, Completion, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
@@ -129,7 +129,7 @@ impl Work<'_> {
             }
             let origin = Origin { context, comm, queued };
             match (known, real) {
-                (Some(envelope), _) => self.count_received(&origin, &envelope),
+                (Some(envelope), _) => self.count_received(&origin, &envelope, call.from),
                 (None, Completion::Message { source, tag }) if self.tracker.mail.is_open() => {
                     self.await_envelope(Unmet { origin, source, tag, call });
                 }
@@ -159,9 +159,9 @@ impl Work<'_> {
         in_vain
     }
 
-    /// The call that is being followed has got this message, by this receive.
+    /// The call that is being followed, since `from`, has got this message, by this receive.
     #[inline(always)]
-    pub(crate) fn count_received(&mut self, receive: &Origin, envelope: &Envelope) {
+    pub(crate) fn count_received(&mut self, receive: &Origin, envelope: &Envelope, from: Ticks) {
         if !self.tracker.wants_waits() {
             return;
         }
@@ -170,6 +170,21 @@ impl Work<'_> {
         }
         if receive.queued.since(envelope.sent) >= self.tracker.shortest_wait() {
             self.notify_of_late_post(receive, envelope);
+        }
+        if envelope.bytes > NEEDS_RECEIVER {
+            self.notify_of_absence(receive, envelope, from);
+        }
+    }
+
+    /// A long message has come: the receiver may have been elsewhere when it could have been taken.
+    #[inline(never)]
+    fn notify_of_absence(&self, receive: &Origin, envelope: &Envelope, until: Ticks) {
+        let Origin { context, comm, queued } = *receive;
+        let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
+        let since = sent.max(queued);
+        if until.since(since) >= self.tracker.shortest_wait() {
+            let left = LeftWaiting { context, comm: comm.0, source, context_of_send, bytes, since, until };
+            self.notify_of_waits(|observer| observer.left_waiting(&left));
         }
     }
 

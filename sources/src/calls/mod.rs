@@ -52,4 +52,4 @@ pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, During, Message, Observer};
 pub use session::{Ob1Model, Path};
-pub use waits::{Origin, PostedLate, Received, TestFound, Waited};
+pub use waits::{LeftWaiting, Origin, PostedLate, Received, TestFound, Waited};

@@ -61,6 +61,29 @@ pub struct PostedLate {
     pub posted: Ticks,
 }
 
+/// A long message whose receive was posted, by a call before, while the receiver was elsewhere: nobody took the data, by a microsecond or
+/// more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftWaiting {
+    /// The context of the call that posted the receive.
+    pub context: u16,
+    /// The [`Communicator::index`](super::Communicator::index).
+    pub comm: u32,
+    /// The sender's rank in the communicator.
+    pub source: i32,
+    /// The sender's context of its call; 0 where it is not known.
+    pub context_of_send: u16,
+    /// The size of the message.
+    pub bytes: u64,
+    /// When it was sent and its receive posted.
+    pub since: Ticks,
+    /// When the call was entered that completed the receive.
+    pub until: Ticks,
+}
+
+/// From this size on, in bytes, a message may need its receiver in MPI: shorter ones are stored.
+pub(crate) const NEEDS_RECEIVER: u64 = 4096;
+
 /// Messages that receives of one context have got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {

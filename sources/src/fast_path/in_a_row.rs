@@ -172,7 +172,7 @@ impl Work<'_> {
                 self.arrive_in_call(envelope);
                 return true;
             };
-            self.count_received(&Origin { context, comm, queued }, &envelope);
+            self.count_received(&Origin { context, comm, queued }, &envelope, call.from);
         }
         self.state.rows.interval = Some(interval);
         true

@@ -129,13 +129,22 @@ fn came(part: &Part, unit: &Unit, thresholds: Thresholds) -> Option<(u64, u32)> 
     Some((other.begin, other.site))
 }
 
+/// A message of so few bytes is stored wherever there is room.
+const TINY: u64 = 1024;
+/// Its send waits for its receive only where it takes longer than this, in nanoseconds.
+const NO_ROOM: u64 = 20_000;
+
 /// Whether this is a send that was over before its receive began: it waited for nobody.
 fn eager(part: &Part, unit: &Unit, thresholds: Thresholds) -> bool {
     part.sends
         && match part.own.mode {
             Mode::Buffered => true,
             Mode::Synchronous => false,
-            Mode::Standard | Mode::Ready => unit.call.end + thresholds.clocks < part.other.call.begin,
+            Mode::Standard | Mode::Ready => {
+                let is_stored = part.own.bytes <= TINY && part.own.way == Way::Blocking;
+                is_stored && unit.call.end - unit.call.begin < NO_ROOM
+                    || unit.call.end + thresholds.clocks < part.other.call.begin
+            }
         }
 }
 
@@ -228,6 +237,17 @@ mod tests {
     }
 
     #[test]
+    fn a_short_send_waits_only_where_it_takes_long() {
+        let short = |until: u64| {
+            let mut send = unit(true, (100, until), (until - 20, until + 9), modes(true, Mode::Standard));
+            send.parts[0].own.bytes = 8;
+            found(&send)
+        };
+        assert_eq!(short(10_000), None);
+        assert_eq!(short(50_000), Some((Rule::EarlyStandardSend, 49_880)));
+    }
+
+    #[test]
     fn a_send_that_waits_for_its_receive_is_early() {
         for (mode, rule) in [
             (Mode::Standard, Rule::EarlyStandardSend),
@@ -291,7 +311,7 @@ mod tests {
         let waits = unit(false, (100, 220), (200, 210), nonblocking(false, Mode::Standard));
         let [late, _] = judge(&waits, THRESHOLDS, &|_| None, &|_, _| None);
         // Posted at 0 for a nanosecond, sent at 200.
-        assert_eq!(late.unwrap().distance, Some((201, 8)));
+        assert_eq!(late.unwrap().distance, Some((201, 2048)));
     }
 
     #[test]

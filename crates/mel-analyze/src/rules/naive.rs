@@ -81,7 +81,7 @@ fn steps(number: usize, message: &Message, sends: bool) -> [Step; 2] {
         unit: Some(unit),
         peer,
         communicator: 0,
-        bytes: 8,
+        bytes: 2048,
         unexpected: None,
         order: number as u64,
         alone: false,

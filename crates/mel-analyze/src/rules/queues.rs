@@ -10,12 +10,14 @@ use crate::units::Part;
 const LONGEST_COPY: u64 = 2;
 /// And of any message.
 const LONGEST_START: u64 = 2_000;
+/// Fewer bytes are copied in no time: what the call takes is its own work.
+const SHORTEST_COPY: u64 = 512;
 
 /// A receive that found its message in the unexpected queue has to copy it out, if its data had come with it: from when it
 /// left the queue until the call was over.
 pub fn copy(part: &Part) -> Option<Loss> {
     let (own, send) = (&part.own, &part.other);
-    let (_, found) = own.unexpected.filter(|_| !part.sends && own.bytes > 0)?;
+    let (_, found) = own.unexpected.filter(|_| !part.sends && own.bytes > SHORTEST_COPY)?;
     // What waited for its receive was no copy.
     if send.call.end > own.call.begin {
         return None;
@@ -58,7 +60,9 @@ mod tests {
         let mut part =
             Part { sends: false, own: side(0, (200, 10_000_000), 1), other: side(1, (100, 110), 0) };
         part.own.unexpected = Some((120, 230));
-        assert_eq!(copy(&part).unwrap().nanos(), 2_016);
+        assert_eq!(copy(&part).unwrap().nanos(), 2_000 + 2 * 2048);
+        part.own.bytes = 8;
+        assert_eq!(copy(&part), None);
     }
 
     #[test]

@@ -142,6 +142,8 @@ pub enum WaitKind {
     LateSender,
     /// A send waited for a receive that was posted late.
     LateReceiver,
+    /// A send waited for a receiver that had posted the receive and was outside of MPI.
+    WithoutProgress,
     /// A collective operation waited for the process that came last.
     Collective,
     /// A collective operation waited for a member whose data it does not need: data passes through it, or is large.

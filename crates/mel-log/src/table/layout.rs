@@ -533,19 +533,21 @@ pub enum IntervalKind {
     /// A call that synchronises a window, from entry to exit: all that others may wait for. The peer is the target of a lock, or negative;
     /// the peer's context is 1 where the lock is exclusive, else 0.
     Window = 9,
+    /// A long message was sent and its receive posted, while the receiver was elsewhere: from then until it entered the call that
+    /// completed the receive.
+    LeftWaiting = 10,
 }
 
 impl IntervalKind {
     /// The kind of this number.
     pub fn of(number: u8) -> IntervalKind {
         use IntervalKind::{
-            Collective, Completed, LateReceiver, LateSender, Long, Polled, PostedLate, Started, Unknown,
-            Window,
+            Collective, Completed, LateReceiver, LateSender, LeftWaiting, Long, Polled, PostedLate, Started,
+            Unknown, Window,
         };
-        [Unknown, LateSender, LateReceiver, PostedLate, Collective, Polled, Long, Started, Completed, Window]
-            .into_iter()
-            .find(|kind| *kind as u8 == number)
-            .unwrap_or_default()
+        let of_messages = [LateSender, LateReceiver, PostedLate, LeftWaiting];
+        let others = [Unknown, Collective, Polled, Long, Started, Completed, Window];
+        (of_messages.into_iter().chain(others)).find(|kind| *kind as u8 == number).unwrap_or_default()
     }
 }
 
@@ -593,7 +595,7 @@ row! {
     /// The peer's rank in the communicator of that context.
     key peer: AtomicU32;
     /// The context of the peer's call in the peer's table (0 where it is not known), and why in the upper half: 1 late sender, 2 late receiver, 3 a
-    /// receive that was posted late, 5 polling, 8 a collective operation that has a request.
+    /// receive that was posted late, 5 polling, 8 a collective operation that has a request, 10 a receiver that was elsewhere.
     key peer_context_and_kind: AtomicU32;
     /// Not used.
     unused unused: AtomicU32;

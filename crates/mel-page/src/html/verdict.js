@@ -62,7 +62,7 @@ export function verdictSection(section) {
     `<p class="facts">${findingFacts(finding).map(([word, value]) => `<span>${word} ${value}</span>`).join("")}<span class="worst" data-finding="${i}"></span></p></div></li>`).join("") + "</ol>" +
     (verdict.length > MOST_FINDINGS ? `<p class="note">${many(verdict.length - MOST_FINDINGS, "more finding")}: <a href="#waits">wait states</a>.</p>` : ""));
 }
-const KINDS_OF_WAIT = { late_sender: "late sender", late_receiver: "late receiver", collective: "last in a collective", late_member: "late member of a collective", window: "window", polling: "polling" };
+const KINDS_OF_WAIT = { late_sender: "late sender", late_receiver: "late receiver", without_progress: "receiver outside of MPI", collective: "last in a collective", late_member: "late member of a collective", window: "window", polling: "polling" };
 
 // An instance as a way to its place in the timeline, or as text where that is not shown.
 function instanceLink(instance) {

@@ -11,7 +11,9 @@ use mpi_functions::Direction;
 use mpi_intercept::under_way::UnderWay;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
-use mpit_sources::calls::{During, NotFollowed, Observer, PostedLate, Received, TestFound, Waited};
+use mpit_sources::calls::{
+    During, LeftWaiting, NotFollowed, Observer, PostedLate, Received, TestFound, Waited,
+};
 use mpit_sources::matching::Truth;
 use mpit_sources::transfers::Transfer;
 
@@ -482,6 +484,12 @@ impl Observer for CallProfiler {
     fn posted_late(&self, late: &PostedLate) {
         if let Some(contexts) = self.contexts.get() {
             self.waits.posted_late(contexts, late);
+        }
+    }
+
+    fn left_waiting(&self, left: &LeftWaiting) {
+        if let Some(contexts) = self.contexts.get() {
+            self.waits.left_waiting(contexts, left);
         }
     }
 

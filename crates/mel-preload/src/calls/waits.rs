@@ -2,7 +2,7 @@
 
 use mel_log::table::{ContextKey, IntervalKind, WaitKey};
 use mpit_sources::Serial;
-use mpit_sources::calls::{PostedLate, Received, TestFound, Waited};
+use mpit_sources::calls::{LeftWaiting, PostedLate, Received, TestFound, Waited};
 use rustc_hash::FxHashMap;
 
 use super::contexts::Contexts;
@@ -97,6 +97,17 @@ impl Waits {
             kind: IntervalKind::PostedLate,
         };
         self.0.with(|tables| tables.count(contexts, key, found.posted.since(found.sent), found.bytes));
+    }
+
+    /// A message was not taken, though its receive was posted.
+    pub(super) fn left_waiting(&self, contexts: &Contexts, left: &LeftWaiting) {
+        let key = WaitKey {
+            context: left.context.into(),
+            peer: left.source,
+            peer_context: left.context_of_send,
+            kind: IntervalKind::LeftWaiting,
+        };
+        self.0.with(|tables| tables.count(contexts, key, left.until.since(left.since), left.bytes));
     }
 
     /// A thread has polled, and found what it polled for in a call of this context: a message of `source`, where that is known already.

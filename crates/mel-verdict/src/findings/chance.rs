@@ -113,9 +113,9 @@ impl Causes {
     }
 
     /// Whether a rank is one of several that are the causes together, where none may be by itself: of the `total` that is lost they have
-    /// caused nearly all, each of them enough to be named, and chance would leave all others out once in a thousand times at most.
+    /// caused nearly all, each of them enough to be named, and chance would leave all others out once in a hundred times at most.
     fn is_one_of_several(&self, cause: u32, ranks: usize, total: f64) -> bool {
-        const ONE_IN: f64 = 1000.0;
+        const ONE_IN: f64 = 100.0;
         let mut causes: Vec<(f64, u32)> =
             self.by_cause.iter().map(|(rank, of)| (of.lost / total, *rank)).collect();
         causes.sort_by(|a, b| b.0.total_cmp(&a.0));

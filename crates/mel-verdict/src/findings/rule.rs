@@ -148,7 +148,8 @@ impl Rule {
     }
 
     /// Whether it is about time in calls that is no work of the library and not of the queues.
-    pub(crate) fn takes_time_of_calls(self) -> bool {
+    #[must_use]
+    pub fn takes_time_of_calls(self) -> bool {
         use Rule::{BarrierCompletion, Idle, NxnCompletion, OnlyCommunication};
         self.is_wait() || matches!(self, Idle | OnlyCommunication | BarrierCompletion | NxnCompletion)
     }

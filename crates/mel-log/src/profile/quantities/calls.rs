@@ -168,6 +168,13 @@ pub const LOST: &[Quantity<CallProfile>] = &[
         ..LOSS
     },
     Quantity {
+        name: "without progress",
+        sentence: "Part of the time: sends whose receive is posted by a process that is outside of MPI",
+        of: |call| lost(call, WaitKind::WithoutProgress),
+        cube: Some(["without_progress", "Without progress"]),
+        ..LOSS
+    },
+    Quantity {
         name: "collective",
         sentence: "Part of the time: waiting in collective operations for the process that comes last",
         of: |call| lost(call, WaitKind::Collective),

@@ -61,6 +61,7 @@ pub fn word(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::LateSender => "late sender",
         WaitKind::LateReceiver => "late receiver",
+        WaitKind::WithoutProgress => "without progress",
         WaitKind::Collective => "collective",
         WaitKind::LateMember => "late member",
         WaitKind::Window => "window",
@@ -76,7 +77,7 @@ fn place(wait: &OfWaits) -> String {
         WaitKind::LateReceiver => "received",
         WaitKind::Collective => "entered last",
         WaitKind::LateMember => "entered later",
-        WaitKind::Window | WaitKind::Polling => "ended",
+        WaitKind::WithoutProgress | WaitKind::Window | WaitKind::Polling => "ended",
     };
     let ended = wait.peer_site.as_ref().map(|site| format!(", {verb} at {site}")).unwrap_or_default();
     format!("in {}{site}{ended}", wait.function)
