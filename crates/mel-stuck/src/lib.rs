@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mel_log::profile::{CallSite, Ended};
 use mel_log::table::TableRows;
 use mel_verdict::run::Run;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use positions::{Group, State};
 pub use pulse::{Pulse, Pulses};
@@ -32,7 +32,7 @@ pub use waiting::{Finding, Kind};
 pub const SETTLED_S: f64 = 1.0;
 
 /// What the job as a whole does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
     /// All ranks have called `MPI_Finalize`, and have ended.
@@ -46,7 +46,7 @@ pub enum Job {
 }
 
 /// What the tables say.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stuck {
     /// What the job does.
     pub job: Job,
@@ -74,6 +74,14 @@ impl Stuck {
             self.groups.iter().filter(here).any(waits)
         });
         matches!(self.job, Job::Still | Job::Gone) && is_told
+    }
+
+    /// What was seen while the job hung, of which nothing is there any more: who was killed then has kept nobody waiting.
+    #[must_use]
+    pub fn before_the_end(self) -> Stuck {
+        let before = words::before_the_end(self.still_s);
+        let sentences = std::iter::once(before).chain(self.sentences.into_iter().skip(1)).collect();
+        Stuck { job: Job::Gone, still_s: 0.0, sentences, ..self }
     }
 
     /// That of a run of so many ranks which has ended well.

@@ -7,13 +7,13 @@ use mel_log::profile::Ended;
 use mel_log::table::{TableRows, ThreadRow};
 use mel_verdict::run::{Context, Rank, Run};
 use mpi_functions::{Function, Kind, Members};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Look;
 use super::messages::{self, Holds};
 
 /// What a rank does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is in a call.
@@ -118,23 +118,23 @@ impl Positions {
 pub(crate) type Together = (Vec<u32>, f64);
 
 /// Ranks that do the same.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// Their ranks, ascending.
     pub ranks: Vec<u32>,
     /// What they do.
     pub state: State,
     /// The function of the call that they are in, or have made last.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// Its call site.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
     /// Its communicator.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communicator: Option<String>,
     /// The how many-th collective operation of each of them on the communicator it is, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<u64>,
     /// For how many seconds, of the rank that has done it longest.
     pub longest_s: f64,

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mel_verdict::run::Run;
 use mpi_functions::{Kind as About, Members, Step, Waits};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::positions::{Call, Position, Positions, State, Together};
 use super::{messages, words};
 
 /// What a finding is about, most certain first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Ranks are in different collective operations on one communicator, as their operation of the same number, or in one with different
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 /// What blocks whom.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// What it is about.
     pub kind: Kind,

@@ -80,6 +80,14 @@ pub(crate) fn of_job(job: Job, still_s: f64, polls: bool) -> String {
     }
 }
 
+/// That what is told was seen while the job hung, which has ended since.
+pub(crate) fn before_the_end(still_s: f64) -> String {
+    let still = duration(still_s);
+    format!(
+        "No process of the run is there any more; before, no rank had entered or left a call for {still}."
+    )
+}
+
 /// What to say where nothing is concluded.
 pub(crate) fn nothing_found(job: Job) -> String {
     match job {

@@ -11,6 +11,8 @@ use mel_convert::callsites::CallSites;
 use mel_log::number::duration;
 use mel_log::profile::Ended;
 use mel_log::profile::text::layout::wrapped;
+use mel_log::regular_file;
+use mel_log::run_directory::STUCK;
 use mel_log::table::TableRows;
 use mel_run::profile as run_profile;
 use mel_stuck::{Group, Job, Look, Pulses, SETTLED_S, State, Stuck};
@@ -78,7 +80,16 @@ pub(super) fn look(directory: &Path) -> anyhow::Result<(Stuck, Vec<String>)> {
     }
     let (tables, look, complaints) = settled(directory, (tables, complaints))?;
     let mut sites = CallSites::default();
-    Ok((mel_stuck::of(tables, &look, |path, address| sites.place(path, address)), complaints))
+    let stuck = mel_stuck::of(tables, &look, |path, address| sites.place(path, address));
+    let kept = if stuck.job == Job::Gone { kept(directory) } else { None };
+    Ok((kept.map_or(stuck, Stuck::before_the_end), complaints))
+}
+
+/// What the watchdog of a run has kept, if it has seen all ranks. It removes that where the job moves again.
+fn kept(directory: &Path) -> Option<Stuck> {
+    let kept: Stuck = serde_json::from_slice(&regular_file::read(&directory.join(STUCK)).ok()?).ok()?;
+    let is_whole = kept.groups.iter().all(|group| group.state != State::OnAnotherNode);
+    is_whole.then_some(kept)
 }
 
 /// The tables of a job as they are when they are read once more: who has moved meanwhile, what was counted of them may not fit where
