@@ -80,7 +80,7 @@ pub(crate) fn of_job(job: Job, still_s: f64, polls: bool) -> String {
     }
 }
 
-/// That what is told was seen while the job hung, which has ended since.
+/// The sentence about a job that hung and has ended since.
 pub(crate) fn before_the_end(still_s: f64) -> String {
     let still = duration(still_s);
     format!(

@@ -193,7 +193,7 @@ pub struct Part {
     pub share: f64,
 }
 
-/// The parts of the time of all ranks, in the order in which they are told.
+/// Each part of the ranks' time with its share, computing first.
 fn parts_of(profile: &Profile) -> Vec<Part> {
     let Some(parts) = profile.budget.as_ref().map(|budget| budget.parts) else { return Vec::new() };
     let share = |seconds: f64| if parts.total_s > 0.0 { seconds / parts.total_s } else { 0.0 };

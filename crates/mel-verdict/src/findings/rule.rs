@@ -99,7 +99,7 @@ rules! {
         "let {rank} complete its accesses earlier (before {before}), or wait later";
     LockContention "lock_contention" LockContention "waiting for a lock that {rank} holds" NOBODY
         "hold the lock for a shorter time, or use a shared one";
-    // The rules of a trace alone.
+    // The rules of a trace alone; the first is found from sums, too, for sends.
     WaitWithoutProgress "wait_without_progress" WaitWithoutProgress
         "though both sides had begun: {rank} is outside of MPI, and nobody makes progress" NOBODY
         "call MPI_Test now and then in the long work of {rank}, or use a progress thread";
