@@ -109,13 +109,14 @@ fn lines(model: &Model) -> Vec<String> {
 /// Source, tag, time of sending, and what is the matter with it.
 type Drawn = (i32, u8, u64, u8);
 
-/// Posts, and messages that mostly fit them; now and then another tag, a long message, one more, or one that is lost.
+/// Posts, and messages that mostly fit them; now and then another tag, a long message, one that is lost, or one that comes a round late.
 fn rounds() -> impl Strategy<Value = Vec<Round>> {
     let message = (0..3i32, 0..8u8, 0..700u64, 0..20u8);
     let round = (prop::collection::vec(message, 0..40), any::<bool>(), any::<prop::sample::Index>(), 0..4u8);
     prop::collection::vec(round, 1..4).prop_map(|rounds| {
         let mut senders = Senders::default();
         let mut begin = 0;
+        let mut late = Vec::new();
         let in_turn = |(messages, waited, other, shuffle): (Vec<Drawn>, bool, prop::sample::Index, u8)| {
             let posts: Vec<_> =
                 messages.iter().map(|&(source, tag, ..)| (source, i32::from(tag / 7))).collect();
@@ -125,7 +126,7 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
                 order.rotate_left(place);
             }
             begin += 1000;
-            let mut envelopes = Vec::new();
+            let mut envelopes = std::mem::take(&mut late);
             for place in order {
                 let (source, _, sent, what) = messages[place];
                 let tag = if what == 0 { 9 } else { posts[place].1 };
@@ -133,6 +134,9 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
                 match what {
                     1 => envelopes.push(Envelope { bytes: EAGER_LIMIT + 1, ..envelope }),
                     2 => {}
+                    _ if late.iter().any(|one: &Envelope| one.source == source) || what == 3 => {
+                        late.push(envelope);
+                    }
                     _ => envelopes.push(envelope),
                 }
             }

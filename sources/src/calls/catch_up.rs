@@ -130,7 +130,7 @@ impl Work<'_> {
             let origin = Origin { context, comm, queued };
             match (known, real) {
                 (Some(envelope), _) => self.count_received(&origin, &envelope, call.from),
-                (None, Completion::Message { source, tag }) if self.tracker.mail.is_open() => {
+                (None, Completion::Message { source, tag }) => {
                     self.await_envelope(Unmet { origin, source, tag, call });
                 }
                 _ => {}
@@ -188,10 +188,13 @@ impl Work<'_> {
         }
     }
 
-    /// The envelope of a message that this call has got is on its way from another node.
+    /// The envelope of a message that this call has got is on its way: from another node, or its sender has not come to write it. In
+    /// shared memory it may also be lost, where there was no room for it, and from before the model began: then others are not taken for it.
     #[cold]
     fn await_envelope(&mut self, unmet: Unmet) {
-        if !self.tracker.wants_waits() {
+        let engine = &self.state.engine;
+        let may_be_lost = engine.is_late() || engine.truth().dropped != 0;
+        if !self.tracker.wants_waits() || may_be_lost && !self.tracker.mail.is_open() {
             return;
         }
         if self.state.unmet.len() == MOST_UNMET {

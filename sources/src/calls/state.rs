@@ -45,7 +45,7 @@ pub(crate) struct State {
     pub(crate) deferred: Deferred,
     /// What the call that is being followed has completed so far.
     pub(crate) tally: Tally,
-    /// Receives that are complete, whose messages' envelopes are on their way from other nodes.
+    /// Receives that are complete, whose messages' envelopes are on their way.
     pub(crate) unmet: VecDeque<Unmet>,
     /// Until when the last call of those has returned, and until when its waiting has been reported.
     pub(crate) unmet_told: (Ticks, Ticks),

@@ -101,10 +101,16 @@ impl Work<'_> {
         let copying = self.tracker.parameters().copying;
         let engine = &mut self.state.engine;
         let when = |expected| interval.came(envelope, expected, copying);
-        if let Some(matched) = engine.arrive_when(self.sink, envelope, when)
-            && let Some(copied) = interval.copied(envelope, matched, copying)
-        {
-            engine.pass_until(copied);
+        match engine.arrive_when(self.sink, envelope, when) {
+            Some(matched) => {
+                if let Some(copied) = interval.copied(envelope, matched, copying) {
+                    engine.pass_until(copied);
+                }
+            }
+            None if !self.state.unmet.is_empty() && !self.tracker.mail.is_open() => {
+                self.meet_envelope(envelope);
+            }
+            None => {}
         }
     }
 

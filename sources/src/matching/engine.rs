@@ -128,6 +128,8 @@ pub struct Engine {
     receives: Slab<Receive>,
     messages: Slab<Message>,
     early: Early,
+    /// Completed receives whose envelopes have not come, on all communicators.
+    awaiting: usize,
     truth: Truth,
     /// The time of the last event: nothing in order is stamped before it.
     last: Ticks,
@@ -158,6 +160,7 @@ impl Engine {
             receives: Slab::with_capacity(256),
             messages: Slab::with_capacity(256),
             early: Early::default(),
+            awaiting: 0,
             truth: Truth::default(),
             last: Ticks(0),
             order: 0,
@@ -499,7 +502,7 @@ impl Engine {
             return Some(envelope);
         }
         if !self.is_late {
-            self.comms[comm.0 as usize].awaited.push_back(Awaited { source, tag, request: 0 });
+            self.await_envelope(comm, Awaited { source, tag, request: 0 });
         }
         None
     }
@@ -556,6 +559,7 @@ impl Engine {
                 self.synthesise(sink, comm, request, now);
             }
         }
+        self.awaiting = 0;
         self.truth.never_received += (self.messages.len() + self.early.len()) as u64;
         self.early.clear();
         self.truth
@@ -583,10 +587,10 @@ impl Engine {
 
     // What the fast path needs, which keeps its receives itself.
 
-    /// Whether nothing waits in the queues, and every receive is over.
+    /// Whether nothing waits in the queues, every receive is over, and the envelopes of all of them have come.
     #[inline]
     pub fn is_vacant(&self) -> bool {
-        self.messages.len() == 0 && self.receives.len() == 0
+        self.messages.len() == 0 && self.receives.len() == 0 && self.awaiting == 0
     }
 
     /// The search for a receive posted at `now` that finds nothing, because no message waits: when it began and ended.

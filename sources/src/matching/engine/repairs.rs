@@ -89,7 +89,7 @@ impl Engine {
             // count waits.
             let request = if receive.state == State::Posted { receive.request } else { 0 };
             self.receives.discard(index.0);
-            self.comms[receive.comm.0 as usize].awaited.push_back(Awaited { source, tag, request });
+            self.await_envelope(receive.comm, Awaited { source, tag, request });
         }
         None
     }
@@ -246,6 +246,20 @@ impl Engine {
         self.queue_message(sink, comm, &envelope, now, next);
     }
 
+    /// A completed receive waits for its envelope.
+    pub(super) fn await_envelope(&mut self, comm: CommIndex, awaited: Awaited) {
+        self.comms[comm.0 as usize].awaited.push_back(awaited);
+        self.awaiting += 1;
+    }
+
+    /// The oldest completed receive of this communicator that waits for such an envelope: it waits no more.
+    fn take_awaited(&mut self, comm: CommIndex, is_it: impl Fn(&Awaited) -> bool) -> Option<Awaited> {
+        let awaited = &mut self.comms[comm.0 as usize].awaited;
+        let found = awaited.iter().position(is_it).and_then(|place| awaited.remove(place));
+        self.awaiting -= usize::from(found.is_some());
+        found
+    }
+
     /// An envelope that a completed receive waits for: the two meet, late.
     pub(super) fn meet_awaited(
         &mut self,
@@ -254,11 +268,7 @@ impl Engine {
         envelope: &Envelope,
     ) -> bool {
         let waits_for = |one: &Awaited| (one.source, one.tag) == (envelope.source, envelope.tag);
-        let awaited = &mut self.comms[comm.0 as usize].awaited;
-        let place = awaited.iter().position(waits_for);
-        let Some(Awaited { request, .. }) = place.and_then(|place| awaited.remove(place)) else {
-            return false;
-        };
+        let Some(Awaited { request, .. }) = self.take_awaited(comm, waits_for) else { return false };
         let Envelope { source, tag, sequence, bytes, sent, .. } = *envelope;
         let context = self.comms[comm.0 as usize].context as u32;
         sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
@@ -300,9 +310,8 @@ impl Engine {
         // The oldest receives that wait for this peer's envelopes wait for the lost ones.
         let now = sink.now();
         while lost > 0 {
-            let awaited = &mut self.comms[comm.0 as usize].awaited;
-            let place = awaited.iter().position(|one| one.source == envelope.source);
-            let Some(Awaited { request, .. }) = place.and_then(|place| awaited.remove(place)) else { break };
+            let of_sender = |one: &Awaited| one.source == envelope.source;
+            let Some(Awaited { request, .. }) = self.take_awaited(comm, of_sender) else { break };
             self.synthesise(sink, comm, request, now);
             lost -= 1;
         }
