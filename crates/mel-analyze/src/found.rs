@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mel_verdict::findings::Causes;
+use mel_verdict::findings::{Causes, Victims};
 use rustc_hash::FxHashMap;
 
 use crate::loss::{Loss, Rule};
@@ -65,6 +65,8 @@ pub struct Found {
     pub transfers: Transfers,
     /// Who was the cause in operations in which all wait for the last, by rule, call site and communicator.
     pub last: FxHashMap<(Rule, Site, u32), Causes>,
+    /// Who has waited in them, by rule and communicator.
+    pub waited: FxHashMap<(Rule, u32), Victims>,
     /// Ranks that idle by design: what they wait is not lost.
     idle: BTreeSet<u32>,
     /// By rank: since when it is in which phase, in the order of time.

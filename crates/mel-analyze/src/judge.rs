@@ -508,8 +508,13 @@ impl<'a> Judge<'a> {
         let wait = Wait { begin, end, since, culprit, site: loss.cause_site };
         let causes = self.blame.wait(loss.rank, &wait);
         if let Some(first) = operation.and_then(|of| of.entries.first())
-            && matches!(loss.rule, Rule::WaitAtBarrier | Rule::WaitAtNxn)
+            && loss.rule.waits_for_last()
         {
+            let function = self.names.about(first.call.function);
+            if function.is_some_and(|function| function.waits() == Some(Waits::All)) {
+                let victims = self.found.waited.entry((loss.rule, loss.communicator)).or_default();
+                victims.add(loss.rank, loss.nanos() as f64);
+            }
             let last = self.found.last.entry((loss.rule, loss.site, loss.communicator)).or_default();
             for cause in &causes {
                 last.add(first.number, cause.rank, loss.nanos() as f64 * cause.part);

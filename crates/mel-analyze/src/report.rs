@@ -130,7 +130,7 @@ impl Losses {
         let last = last(spans);
         let all_ranks_s: f64 = spans.iter().map(|span| seconds((end(span, last) - span.begin) as f64)).sum();
         let lines = names.lines(logs);
-        let Found { groups, transfers, last: mut who_was_last, .. } = found;
+        let Found { groups, transfers, last: mut who_was_last, waited, .. } = found;
         // Several addresses are one line.
         let mut merged: BTreeMap<AtLine, Vec<(Group, Sum)>> = BTreeMap::new();
         let mut first_of: FxHashMap<&(String, Option<String>), usize> = FxHashMap::default();
@@ -142,7 +142,8 @@ impl Losses {
             let causes = who_was_last.get(&(group.rule, group.site, group.communicator));
             if let Some((causes, cause)) = causes.zip(group.cause) {
                 let ranks = names.communicator(group.communicator).map_or(0, |of| of.members.len());
-                if !causes.names(cause, ranks) {
+                let victims = waited.get(&(group.rule, group.communicator));
+                if !causes.names(cause, ranks, victims.is_none_or(|victims| victims.are_most(ranks))) {
                     (group.cause, group.cause_site) = (None, NO_SITE);
                 }
             }

@@ -1,4 +1,4 @@
-//! Whether chance explains who was the cause, for sums and traces alike.
+//! Whether chance explains who was the cause, for sums and traces alike; and whether those who were are late, or others early.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,8 @@ const LEAST_PART: f64 = 0.1;
 const NEARLY_ALL: f64 = 0.9;
 /// One operation that has lost this share of all is a stall: its cause is named, however rare it is.
 const STALL: f64 = 0.6;
+/// A rank that has lost this share of what the one lost that lost most has waited for others.
+const SUFFERS: f64 = 0.1;
 /// Of fewer operations sums do not tell whether one has lost most.
 const FEW: f64 = 5.0;
 
@@ -82,8 +84,9 @@ impl Causes {
 
     /// Whether a rank is named as a cause among `ranks` ranks: it has caused nearly all, or a stall, or more than chance makes of ranks
     /// each of which is as likely as any other in each operation. That is so where chance does not explain how often all were
-    /// the cause, or how often this one was; each by the time lost or by the number of operations.
-    pub fn names(&self, cause: u32, ranks: usize) -> bool {
+    /// the cause, or how often this one was; each by the time lost or by the number of operations. Where [most ranks](Victims::are_most)
+    /// are as late as the last one, whichever that was is none.
+    pub fn names(&self, cause: u32, ranks: usize, most_wait: bool) -> bool {
         let known: f64 = self.by_cause.values().map(|caused| caused.lost).sum();
         let total = known + self.other;
         let Some(of) = self.by_cause.get(&cause).filter(|of| of.lost > 0.0) else { return false };
@@ -92,7 +95,7 @@ impl Causes {
             return true;
         }
         let alike = 1.0 / ranks as f64;
-        if share < LEAST_PART {
+        if share < LEAST_PART || !most_wait {
             return false;
         }
         if self.is_one_of_several(cause, ranks, total) {
@@ -135,6 +138,25 @@ impl Causes {
     }
 }
 
+/// Who has waited in operations of which each waits for all, by rank.
+#[derive(Clone, Debug, Default)]
+pub struct Victims(BTreeMap<u32, f64>);
+
+impl Victims {
+    /// This rank has lost so much.
+    pub fn add(&mut self, rank: u32, lost: f64) {
+        *self.0.entry(rank).or_default() += lost;
+    }
+
+    /// Whether they are at least half of so many ranks: of fewer it is to be said that they have too little to do, and not that the others
+    /// are late.
+    pub fn are_most(&self, ranks: usize) -> bool {
+        let most = self.0.values().copied().fold(0.0, f64::max);
+        let waiting = self.0.values().filter(|lost| **lost >= SUFFERS * most).count();
+        2 * waiting >= ranks
+    }
+}
+
 /// Whether chance does not explain the shares of causes in so many operations, at the level of one in a hundred: chi-squared.
 fn rules_out(shares: impl Iterator<Item = f64>, ranks: usize, operations: f64) -> bool {
     let squares: f64 = shares.map(|share| share * share).sum();
@@ -170,7 +192,7 @@ mod tests {
 
     fn of(mut causes: Causes, ranks: usize) -> Vec<u32> {
         causes.end_operation();
-        (0..ranks as u32).filter(|rank| causes.names(*rank, ranks)).collect()
+        (0..ranks as u32).filter(|rank| causes.names(*rank, ranks, true)).collect()
     }
 
     #[test]
@@ -189,7 +211,7 @@ mod tests {
     fn is_named(share: f64, ranks: usize, operations: f64) -> bool {
         let rest = (1.0 - share) / (ranks - 1) as f64;
         let causes = (0..ranks as u32).map(|rank| (rank, if rank == 0 { share } else { rest }));
-        Causes::of_sums(causes, 0.0, operations).names(0, ranks)
+        Causes::of_sums(causes, 0.0, operations).names(0, ranks, true)
     }
 
     #[test]
@@ -213,6 +235,16 @@ mod tests {
     }
 
     #[test]
+    fn where_one_rank_has_too_little_to_do_the_others_are_not_late() {
+        let causes = || Causes::of_sums([(1, 60.0), (2, 40.0)].into_iter(), 0.0, 10.0);
+        let mut victims = Victims::default();
+        [(0, 0.5), (1, 0.4), (3, 99.0)].into_iter().for_each(|(rank, lost)| victims.add(rank, lost));
+        assert!(!victims.are_most(4) && !causes().names(1, 4, victims.are_most(4)));
+        victims.add(0, 80.0);
+        assert!(victims.are_most(4) && causes().names(1, 4, victims.are_most(4)));
+    }
+
+    #[test]
     fn a_stall_is_none_of_chance() {
         let mut stall = Causes::default();
         (1..13).for_each(|step| stall.add(step, (step % 3) as u32, 1e6));
@@ -231,8 +263,8 @@ mod tests {
     #[test]
     fn what_has_no_cause_hides_who_caused_little() {
         let causes = |other| Causes::of_sums([(0, 1.0)].into_iter(), other, 100.0);
-        assert!(causes(1.0).names(0, 4) && !causes(20.0).names(0, 4));
-        assert!(!Causes::of_sums([].into_iter(), 1.0, 9.0).names(0, 4));
+        assert!(causes(1.0).names(0, 4, true) && !causes(20.0).names(0, 4, true));
+        assert!(!Causes::of_sums([].into_iter(), 1.0, 9.0).names(0, 4, true));
     }
 
     #[test]

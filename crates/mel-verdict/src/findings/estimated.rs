@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mel_log::profile::processors::Processors;
 use mel_log::profile::{Basis, Finding};
 use mel_log::table::IntervalKind;
-use mpi_functions::{Kind, Step};
+use mpi_functions::{Kind, Step, Waits};
 
-use super::{Causes, LEAST_SHARE, LEAST_SHARE_OF_ALL, Lost, Rule};
+use super::{Causes, LEAST_SHARE, LEAST_SHARE_OF_ALL, Lost, Rule, Victims};
 use crate::budget::waits_unseen;
 use crate::losses::{Loss, Losses, NO_CONTEXT};
 use crate::run::Run;
@@ -31,6 +31,7 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
             context.map_or((None, None), |context| (context.site, context.communicator));
         places.entry((loss.rule, site, communicator)).or_default().push(*loss);
     }
+    let early = fewer_wait(run, &losses.all);
     let mut found = Vec::new();
     for (place, of_place) in &places {
         let total: f64 = of_place.iter().map(|loss| loss.seconds).sum();
@@ -57,7 +58,7 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
             let is_cause = !place.0.is_wait()
                 || cause.is_some_and(|cause| {
                     waiting <= 0.5 * lost
-                        && all_causes.names(cause, run.ranks.len())
+                        && all_causes.names(cause, run.ranks.len(), !early.contains(&(place.0, place.2)))
                         && (inside > 0.5 * lost || !waits_more(run, losses, cause))
                         && !lacks.why_late(cause, inside > 0.5 * lost)
                 });
@@ -83,6 +84,25 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
         }
     }
     super::of(found, all_s, Basis::Estimated)
+}
+
+/// Operations, by rule and communicator, in which each waits for all and fewer than half of the ranks have waited: the others are not late,
+/// those are early.
+fn fewer_wait(run: &Run, losses: &[Loss]) -> BTreeSet<(Rule, Option<u32>)> {
+    let mut victims: BTreeMap<(Rule, Option<u32>), (usize, Victims)> = BTreeMap::new();
+    for loss in losses.iter().filter(|loss| loss.rule.waits_for_last()) {
+        let Some(rank) = run.rank(loss.rank) else { continue };
+        let Some(context) = rank.context(loss.context) else { continue };
+        let waits = mpi_functions::named(&context.function).and_then(mpi_functions::Function::waits);
+        if waits == Some(Waits::Neighbours) {
+            continue;
+        }
+        let communicator = context.communicator;
+        let of = victims.entry((loss.rule, communicator)).or_default();
+        of.0 = rank.size(loss.context).unwrap_or(0);
+        of.1.add(loss.rank, loss.seconds);
+    }
+    victims.into_iter().filter(|(_, (size, of))| !of.are_most(*size)).map(|(key, _)| key).collect()
 }
 
 /// The cause of a loss that was late because it waited itself, and its call: whoever it waited for is the cause, and is not known.

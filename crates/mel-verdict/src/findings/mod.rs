@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use mel_log::number::duration;
 use mel_log::profile::verdict::{Basis, Finding, Instance, Pattern};
 
-pub use chance::Causes;
+pub use chance::{Causes, Victims};
 pub use rule::Rule;
 
 use super::words::{percent, ranks_of};

@@ -147,6 +147,12 @@ impl Rule {
         !self.about().because.is_empty()
     }
 
+    /// Whether it is about operations in which each waits for the last of all, or of its neighbours.
+    #[must_use]
+    pub fn waits_for_last(self) -> bool {
+        matches!(self, Rule::WaitAtBarrier | Rule::WaitAtNxn)
+    }
+
     /// Whether it is about time in calls that is no work of the library and not of the queues.
     #[must_use]
     pub fn takes_time_of_calls(self) -> bool {
