@@ -43,6 +43,7 @@ mod matrices;
 mod matrices_are_shown;
 mod matrices_beside_open_mpi;
 mod memory_added;
+mod mistakes_are_found;
 mod mpi4py;
 mod mpi_inside_the_program;
 mod native_events_logged;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use mel_verdict::findings::{Causes, Victims};
 use rustc_hash::FxHashMap;
 
+use crate::checks::Checks;
 use crate::loss::{Loss, Rule};
 use crate::model::{NO_SITE, Site};
 
@@ -67,6 +68,8 @@ pub struct Found {
     pub last: FxHashMap<(Rule, Site, u32), Causes>,
     /// Who has waited in them, by rule and communicator.
     pub waited: FxHashMap<(Rule, u32), Victims>,
+    /// What did no harm in this run.
+    pub checks: Option<Box<Checks>>,
     /// Ranks that idle by design: what they wait is not lost.
     idle: BTreeSet<u32>,
     /// By rank: since when it is in which phase, in the order of time.

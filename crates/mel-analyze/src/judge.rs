@@ -202,6 +202,13 @@ impl<'a> Judge<'a> {
         Judge { follows, ..self }
     }
 
+    /// Looks for mistakes that do no harm, too.
+    #[must_use]
+    pub fn checking(mut self) -> Judge<'a> {
+        self.found.checks = Some(Box::default());
+        self
+    }
+
     /// Several threads of a rank call MPI.
     pub fn has_threads(&mut self, rank: u32) {
         self.threads.insert(rank);
@@ -229,6 +236,11 @@ impl<'a> Judge<'a> {
                     path.outside(&call, since);
                 }
                 self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
+            }
+            Step::Chooses(rank) => {
+                if let Some(checks) = &mut self.found.checks {
+                    checks.chooses(rank);
+                }
             }
             Step::Phase(rank, time, phase) => self.found.enter_phase(rank, time, phase),
             Step::InMpi(call) => self.event(call.end, What::InMpi(call)),
@@ -299,6 +311,9 @@ impl<'a> Judge<'a> {
     }
 
     fn unit(&mut self, unit: Unit) {
+        if let Some(checks) = &mut self.found.checks {
+            checks.unit(&unit, self.names);
+        }
         let losses = {
             let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
             let sent = &self.sent;
@@ -348,6 +363,10 @@ impl<'a> Judge<'a> {
         let Some(of) = self.names.communicator(entry.communicator) else { return };
         let Some(function) = self.names.about(entry.call.function) else { return };
         let Some(mut operation) = self.operations.left(entry) else { return };
+        if let Some(checks) = &mut self.found.checks {
+            let is_last = operation.is_judged_but_for_one(of.count());
+            checks.compare(entry, (&operation, is_last), self.names, of);
+        }
         let shortest = self.shortest.entry((entry.communicator, entry.call.function)).or_insert(u64::MAX);
         let known = if *shortest == u64::MAX { 0 } else { *shortest };
         let mut losses = Vec::new();
@@ -366,6 +385,9 @@ impl<'a> Judge<'a> {
             self.lost(&loss, Some(&operation));
         }
         if !operation.is_broken {
+            if let Some(checks) = &mut self.found.checks {
+                checks.leaves(entry, &operation, (of, function));
+            }
             self.meet(entry, &operation, (of, function.waits()));
         }
         operation.first_left.get_or_insert(entry.waiting.end);

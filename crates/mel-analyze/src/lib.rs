@@ -8,12 +8,14 @@
 //! - [`rules`]: what a call has lost; [`loss`]: how they say so.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
 //! - [`path`]: the critical path; [`on_path`]: who did what on it; [`what_if`]: what would be won.
+//! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
 //! Logs are read by several threads, all ranks in step, so that what is kept is what is under way. Nothing is drawn here and
 //! no command line is read.
 
+pub mod checks;
 pub mod did;
 pub mod found;
 pub mod judge;

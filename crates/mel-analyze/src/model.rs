@@ -83,8 +83,10 @@ pub struct Side {
 pub struct Completing {
     /// Its number, another one for each call.
     pub unit: u64,
-    /// The call.
+    /// The call; where it is the last of several tests, from the first one on.
     pub call: Call,
+    /// When the call itself was entered.
+    pub entered: u64,
     /// How many messages it completes.
     pub count: u32,
 }
@@ -102,6 +104,8 @@ pub struct Entry {
     pub number: u64,
     /// Rank of the root in the communicator; -1 if there is none.
     pub root: i32,
+    /// The bytes that it sends in the operation, and those that it receives.
+    pub moved: (u64, u64),
 }
 
 /// Something about a window, in a call.
@@ -145,6 +149,8 @@ pub enum Step {
     Window(u32, Call, OnWindow),
     /// The rank has left `MPI_Init`, at this time.
     Started(u32, u64),
+    /// The receives of this rank may get other messages: it has used a wildcard, or it is not known whether it has.
+    Chooses(u32),
     /// The rank is in this phase from this time on: a place in [`Names::phases`](crate::names::Names::phases), or none.
     Phase(u32, u64, Option<u32>),
     /// The rank enters `MPI_Finalize`.

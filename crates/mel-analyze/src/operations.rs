@@ -31,6 +31,11 @@ impl Operation {
         self.entries.push(entry);
     }
 
+    /// Whether of so many processes all are known, and judged, but for one.
+    pub fn is_judged_but_for_one(&self, size: usize) -> bool {
+        self.entries.len() == size && self.judged + 1 == size
+    }
+
     /// Who came last of those that are known.
     pub fn latest(&self) -> Option<&Entry> {
         self.entries.get(self.latest)

@@ -152,6 +152,10 @@ struct Maker<'a> {
     threads: FxHashMap<u32, u32>,
     /// By thread: what was searched in the call under way.
     searches: FxHashMap<u32, Search>,
+    /// Whether a search was recorded, so that it is known what receives ask for.
+    searched: bool,
+    /// Whether a receive has had a wildcard, or something was probed for.
+    chooses: bool,
     /// The event types that begin searches of the unexpected queue, with the elements that say what is searched for.
     searching: FxHashMap<u16, Vec<Element>>,
     /// The last window that was operated on, with its target.
@@ -210,6 +214,8 @@ impl<'a> Maker<'a> {
             files: Vec::new(),
             threads: streams.iter().map(|(number, stream)| (*number, stream.thread)).collect(),
             searches: FxHashMap::default(),
+            searched: false,
+            chooses: false,
             searching,
             operated: None,
             started: None,
@@ -312,7 +318,7 @@ impl<'a> Maker<'a> {
             return;
         }
         self.units += 1;
-        let unit = self.units;
+        let (unit, entered) = (self.units, call.begin);
         let place = self.steps.len();
         // The call and its messages stand together; what else becomes known follows.
         let mut later = Vec::new();
@@ -333,7 +339,7 @@ impl<'a> Maker<'a> {
             let started = later.iter().filter_map(Step::side).filter(|side| side.way == Way::Nonblocking);
             let begin = started.map(|side| side.call.end).fold(waits.begin, u64::max);
             let call = Call { begin: begin.min(call.begin).max(waits.begin), ..waits };
-            self.steps.insert(place, Step::Completing(Completing { unit, call, count }));
+            self.steps.insert(place, Step::Completing(Completing { unit, call, entered, count }));
         }
         self.steps.append(&mut later);
     }
@@ -423,17 +429,17 @@ impl<'a> Maker<'a> {
 
     fn collective(&mut self, span: &CallSpan<'_>, call: Call, about: About) {
         let requested = span.requests.iter().find(|(step, _)| *step == RequestStep::CollectiveStarted);
-        let (communicator, root, is_of_file) = match (span.collective, about.map(|about| about.kind)) {
+        let (communicator, root, moved, is_of_file) = match (span.collective, about.map(|about| about.kind)) {
             (Some((object, moved)), kind) => {
                 let communicator = self.communicator(object);
                 if let Some(Kind::File { call: FileCall::Open, .. }) = kind {
                     self.files.push(communicator);
                 }
-                (communicator, moved.root, false)
+                (communicator, moved.root, (moved.sent, moved.received), false)
             }
             (None, Some(Kind::File { call, together: true })) => {
                 let Some(communicator) = self.file(call) else { return };
-                (communicator, NO_ROOT, true)
+                (communicator, NO_ROOT, (0, 0), true)
             }
             _ => return,
         };
@@ -442,7 +448,7 @@ impl<'a> Maker<'a> {
         }
         let number = self.started_on.entry((communicator, is_of_file)).or_default();
         let number_of_all = *number << 1 | u64::from(is_of_file);
-        let entry = Entry { call, waiting: call, communicator, number: number_of_all, root };
+        let entry = Entry { call, waiting: call, communicator, number: number_of_all, root, moved };
         *number += 1;
         match requested {
             Some((_, request)) => _ = self.collectives.insert(*request, entry),
@@ -514,7 +520,17 @@ impl<'a> Maker<'a> {
         self.computed
     }
 
+    /// Its receives may get other messages.
+    fn choose(&mut self) {
+        if !std::mem::replace(&mut self.chooses, true) {
+            self.steps.push(Step::Chooses(self.rank));
+        }
+    }
+
     fn finish(&mut self) {
+        if !self.searched {
+            self.choose();
+        }
         let steps = &mut self.steps;
         self.numbering.finish(&mut |side| steps.push(Step::Received(side)));
         let sends = std::mem::take(&mut self.sends);
@@ -549,6 +565,9 @@ impl Visitor for Maker<'_> {
             _ if span.depth == 0 => self.in_mpi += call.end - call.begin,
             _ => {}
         }
+        if about.is_some_and(|about| about.kind == Kind::Probe) {
+            self.choose();
+        }
         if span.depth == 0 {
             if self.single && call.begin.saturating_sub(self.last) >= self.shared.epsilon && self.last > 0 {
                 self.steps.push(Step::Outside(self.last, call));
@@ -581,6 +600,10 @@ impl Visitor for Maker<'_> {
         // Sources and tags below zero are wildcards.
         let is_any = |element| matches!(value::read(element, region.payload), Some(Value::Signed(..0)));
         let wild = wanted.iter().any(is_any);
+        self.searched = true;
+        if wild {
+            self.choose();
+        }
         let thread = self.threads.get(&region.stream).copied().unwrap_or(0);
         let nanos = self.nanos(region.ticks.1) - self.nanos(region.ticks.0);
         let (entries, communicator) = (region.queue_length.unwrap_or(0), self.communicator(region.object));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mel_convert::time::Timeline;
 use mel_log::RankLog;
 use mel_log::profile::Efficiency;
+use mel_log::profile::remarks::Remark;
 use mel_log::profile::verdict::{Basis, Finding, Instance};
 use mel_verdict::findings::{self, Causes, Lost, Rule};
 use rustc_hash::FxHashMap;
@@ -38,6 +39,8 @@ pub struct Analysis {
     pub mpi_s: f64,
     /// How well the ranks are used; none where several threads of a rank call MPI, and where a rank did not come to its end.
     pub efficiency: Option<Efficiency>,
+    /// Mistakes that did no harm in this run.
+    pub remarks: Vec<Remark>,
     /// The critical path; none where the efficiencies are none, and where it is not known what calls need.
     pub critical_path: Option<PathInWords>,
 }
@@ -114,6 +117,7 @@ pub(crate) struct Losses {
     removed: BTreeMap<Key, (f64, Option<Vec<OfRank>>)>,
     all_ranks_s: f64,
     run_s: f64,
+    remarks: Vec<Remark>,
 }
 
 /// A time of a rank.
@@ -130,7 +134,9 @@ impl Losses {
         let last = last(spans);
         let all_ranks_s: f64 = spans.iter().map(|span| seconds((end(span, last) - span.begin) as f64)).sum();
         let lines = names.lines(logs);
-        let Found { groups, transfers, last: mut who_was_last, waited, .. } = found;
+        let Found { groups, transfers, last: mut who_was_last, waited, checks, .. } = found;
+        let checks = checks.filter(|_| spans.iter().all(|span| span.finalized));
+        let remarks = checks.map_or_else(Vec::new, |checks| checks.remarks(names, &lines));
         // Several addresses are one line.
         let mut merged: BTreeMap<AtLine, Vec<(Group, Sum)>> = BTreeMap::new();
         let mut first_of: FxHashMap<&(String, Option<String>), usize> = FxHashMap::default();
@@ -163,7 +169,7 @@ impl Losses {
             });
             all.push((group.rule, lost));
         }
-        Losses { lines, all, removed, all_ranks_s, run_s: seconds((last - first) as f64) }
+        Losses { lines, all, removed, all_ranks_s, run_s: seconds((last - first) as f64), remarks }
     }
 
     /// What is to be supposed to know what would be won without the findings that cost most.
@@ -197,11 +203,12 @@ impl Losses {
         spans: &[Span],
         path: Option<(Computed, OnPath)>,
     ) -> Analysis {
-        let Losses { lines, all, all_ranks_s, run_s, .. } = self;
+        let Losses { lines, all, all_ranks_s, run_s, remarks, .. } = self;
         let verdict = findings::of(all, all_ranks_s, Basis::Exact);
         let last = last(spans);
         let mpi_s = spans.iter().map(|span| seconds((span.in_mpi + end(span, last) - span.end) as f64)).sum();
-        let mut analysis = Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, ..Analysis::default() };
+        let mut analysis =
+            Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, remarks, ..Analysis::default() };
         if let Some((computed, on_path)) = path {
             let longest =
                 spans.iter().map(|span| seconds((span.end - span.begin) as f64)).fold(0.0, f64::max);

@@ -48,8 +48,13 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let shared = Shared { timeline: &timeline, names: &names, epsilon: epsilon.max(1), gaps };
     // Of several threads of a rank it is not known which one needs what; nor where calls are missing.
     let is_whole = logs.iter().all(is_single) && !gaps;
+    let has_all = run.filters().is_empty() && run.lost() == 0 && run.incomplete().is_empty();
     let pass = |follows, tick: &(dyn Fn(u64) + Sync)| {
+        let is_first = !matches!(follows, Follows::WhatIf(..));
         let mut judge = Judge::new(&names, thresholds).following(follows);
+        if is_whole && has_all && is_first {
+            judge = judge.checking();
+        }
         for log in logs.iter().filter(|log| !is_single(log)) {
             judge.has_threads(log.info.rank);
         }

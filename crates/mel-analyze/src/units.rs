@@ -21,8 +21,10 @@ pub struct Part {
 /// A call that completes messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// The call.
+    /// The call; where it is the last of several tests, from the first one on.
     pub call: Call,
+    /// When the call itself was entered.
+    pub entered: u64,
     /// Its messages.
     pub parts: Vec<Part>,
 }
@@ -38,8 +40,8 @@ pub struct Units {
 impl Units {
     /// A call completes messages, which follow.
     pub fn begin(&mut self, completing: Completing) {
-        let Completing { unit, call, count } = completing;
-        self.open.insert(unit, (Unit { call, parts: Vec::new() }, count));
+        let Completing { unit, call, entered, count } = completing;
+        self.open.insert(unit, (Unit { call, entered, parts: Vec::new() }, count));
     }
 
     /// A side of a message. Gives the units whose messages are all known now.
@@ -86,7 +88,7 @@ mod tests {
     #[test]
     fn a_unit_is_ready_when_the_other_sides_are_known() {
         let (mut units, mut found) = (Units::default(), Vec::new());
-        units.begin(Completing { unit: 1, call: call(0, (0, 10)), count: 2 });
+        units.begin(Completing { unit: 1, call: call(0, (0, 10)), entered: 0, count: 2 });
         let of = |rank, number, unit| {
             let mut side = side(rank, (0, 10), 1 - rank);
             (side.key.number, side.unit) = (number, unit);

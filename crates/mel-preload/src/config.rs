@@ -168,6 +168,7 @@ impl Config {
 
     fn read(variable: impl Fn(&str) -> Option<String>) -> Config {
         let mut reader = Reader { variable, complaints: Vec::new() };
+        let check = reader.is_on(&settings::CHECK);
         let mut config = Config {
             events: reader
                 .text(&settings::EVENTS)
@@ -178,8 +179,8 @@ impl Config {
             full: reader.is_on(&settings::FULL),
             sample: reader.is_on(&settings::SAMPLE),
             leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
-            trace: reader.is_on(&settings::TRACE),
-            call_sites: reader.is_on(&settings::CALLSITES),
+            trace: reader.is_on(&settings::TRACE) || check,
+            call_sites: reader.is_on(&settings::CALLSITES) || check,
             paused: reader.is_on(&settings::PAUSED),
             set: reader.text(&settings::SET),
             settable: reader.is_on(&settings::SETTABLE),
@@ -452,6 +453,8 @@ mod tests {
         );
         assert!(!config.call_sites);
         assert!(read(&[("MEL_CALLSITES", "1"), ("MEL_TRACE", "1")]).call_sites);
+        let check = read(&[("MEL_CHECK", "1")]);
+        assert!(check.trace && check.call_sites && check.complaints.is_empty());
         let config = read(&[("MPIT_PROGRESS", "yes")]);
         assert_eq!(config.complaints, ["MPIT_PROGRESS=yes: give none, thread or signal"]);
     }

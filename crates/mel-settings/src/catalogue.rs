@@ -281,6 +281,16 @@ catalogue! {
         more: "report.md#the-lines-of-calls",
         ..GIVEN
     };
+    /// Whether there is all in the trace that the search for mistakes needs.
+    CHECK = Setting {
+        name: "MEL_CHECK",
+        option: Some(switch("check")),
+        short: "Record what mel analyze needs to find mistakes that do no harm yet: sends that hang when \
+                messages get longer, collective operations to which ranks come with different functions, \
+                roots or counts. Includes --trace and --callsites",
+        more: "stuck.md#before-it-hangs",
+        ..GIVEN
+    };
     /// Control variables to be set.
     SET = Setting {
         name: "MEL_SET",

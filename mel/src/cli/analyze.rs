@@ -10,6 +10,7 @@ use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::StreamKind;
 use mel_log::number::duration;
+use mel_log::profile::remarks::Remark;
 use mel_log::profile::verdict::Finding;
 use mel_log::profile::{Efficiency, LeftOut, left_out, why};
 use mel_run::profile as run_profile;
@@ -93,6 +94,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         #[derive(Serialize)]
         struct Verdict<'a> {
             verdict: &'a [Finding],
+            #[serde(skip_serializing_if = "<[Remark]>::is_empty")]
+            remarks: &'a [Remark],
             #[serde(skip_serializing_if = "Option::is_none")]
             efficiency: &'a Option<Efficiency>,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         let mut text = serde_json::to_string_pretty(&Verdict {
             verdict: &analysis.verdict,
+            remarks: &analysis.remarks,
             efficiency: &analysis.efficiency,
             critical_path: &analysis.critical_path,
             left_out,
@@ -111,6 +115,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let mut text = told(&analysis, args.top);
+    for remark in &analysis.remarks {
+        text += &wrapped("", &sentence(&remark.sentence()));
+    }
     for (count, what) in [
         (run.ended_early() as u64, "ranks ended before MPI_Finalize: everything until then counts"),
         (run.lost(), "records are missing in the logs: what they would show is not found"),
@@ -170,7 +177,7 @@ fn path_in_words(path: &PathInWords) -> String {
 
 /// The worst findings for people.
 fn told(analysis: &Analysis, top: usize) -> String {
-    let Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, efficiency, critical_path } = analysis;
+    let Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, efficiency, critical_path, .. } = analysis;
     let mut text = format!(
         "{ranks} ranks, {} between MPI_Init and MPI_Finalize; {} of all ranks together, {:.0} % in MPI\n",
         duration(*run_s),

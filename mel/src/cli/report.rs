@@ -182,10 +182,10 @@ fn improve(profile: &mut Profile, args: &Args) {
         return;
     }
     let progress = ProgressBar::new("analyzing the trace", run.records_at_most());
-    let analysis = exact::analysis(&run, &|records| progress.advance(records));
-    let (findings, efficiency) = analysis.map(|of| (of.verdict, of.efficiency)).unzip();
-    profile.verdict = exact::verdict(&run, findings.as_deref(), profile.verdict.as_deref());
-    profile.efficiency = exact::efficiency(&run, efficiency.flatten().as_ref(), profile.efficiency.take());
+    let Some(analysis) = exact::analysis(&run, &|records| progress.advance(records)) else { return };
+    profile.verdict = exact::verdict(&run, Some(&analysis.verdict), profile.verdict.as_deref());
+    profile.efficiency = exact::efficiency(&run, analysis.efficiency.as_ref(), profile.efficiency.take());
+    profile.remarks.extend(analysis.remarks);
 }
 
 /// What a page or a picture shows of the run, from whatever it has left.

@@ -32,7 +32,14 @@ fn lost(steps: impl IntoIterator<Item = Step>) -> Vec<(Rule, u32, Option<u32>, f
 /// A rank is in an operation of all for these times.
 fn takes_part(rank: u32, function: u16, times: (u64, u64), root: i32) -> Step {
     let call = Call { function, site: 100 + u32::from(function), ..call(rank, times) };
-    Step::Collective(Entry { call, waiting: call, communicator: 0, number: function.into(), root })
+    Step::Collective(Entry {
+        call,
+        waiting: call,
+        communicator: 0,
+        number: function.into(),
+        root,
+        moved: (0, 0),
+    })
 }
 
 /// A message of blocking calls, in which nothing else happens.
@@ -40,8 +47,9 @@ fn message(number: u64, (from, sent): (u32, (u64, u64)), (to, received): (u32, (
     let key = Key { channel: (u64::from(from) << 32) + u64::from(to), number };
     let (send, receive) = (number * 2, number * 2 + 1);
     let side = |rank, times, peer, unit| Side { key, unit: Some(unit), ..side(rank, times, peer) };
-    let completing =
-        |rank, times, unit| Step::Completing(Completing { unit, call: call(rank, times), count: 1 });
+    let completing = |rank, times, unit| {
+        Step::Completing(Completing { unit, call: call(rank, times), entered: times.0, count: 1 })
+    };
     [
         completing(from, sent, send),
         Step::Sent(side(from, sent, to, send)),
@@ -129,7 +137,14 @@ fn in_turn() -> Vec<Step> {
     for (rank, begin) in [(0, 100), (1, 300), (2, 150)] {
         let call = at(rank, (begin, 310), begin);
         steps.push(Step::Outside(0, call));
-        steps.push(Step::Collective(Entry { call, waiting: call, communicator: 0, number: 0, root: -1 }));
+        steps.push(Step::Collective(Entry {
+            call,
+            waiting: call,
+            communicator: 0,
+            number: 0,
+            root: -1,
+            moved: (0, 0),
+        }));
     }
     let [sent, completing, received, receiving] = message(0, (0, (360, 362)), (1, (310, 370)));
     let with = |step, of: Call| match step {

@@ -69,7 +69,7 @@ mod tests {
             let mut part = Part { sends, own: side(0, own, 1), other: side(1, other, 0) };
             (part.own.buffer, part.other.buffer) = (buffers[0], buffers[1]);
             (part.own.bytes, part.other.bytes) = (8, 8);
-            Unit { call: call(0, own), parts: vec![part] }
+            Unit { call: call(0, own), entered: own.0, parts: vec![part] }
         };
         (unit(true, (100, 150), (100, 150), [10, 30]), unit(false, (152, 200), (152, 200), [18, 38]))
     }

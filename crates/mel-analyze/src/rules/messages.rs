@@ -213,7 +213,7 @@ mod tests {
     fn unit(sends: bool, own: (u64, u64), other: (u64, u64), change: impl Fn(&mut Part)) -> Unit {
         let mut part = Part { sends, own: side(0, own, 1), other: side(1, other, 0) };
         change(&mut part);
-        Unit { call: call(0, own), parts: vec![part] }
+        Unit { call: call(0, own), entered: own.0, parts: vec![part] }
     }
 
     fn found(unit: &Unit) -> Option<(Rule, u64)> {

@@ -87,7 +87,7 @@ fn steps(number: usize, message: &Message, sends: bool) -> [Step; 2] {
         alone: false,
         buffer: 0,
     };
-    let completing = Step::Completing(Completing { unit, call, count: 1 });
+    let completing = Step::Completing(Completing { unit, call, entered: call.begin, count: 1 });
     [completing, if sends { Step::Sent(side) } else { Step::Received(side) }]
 }
 

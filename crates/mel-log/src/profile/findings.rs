@@ -5,7 +5,7 @@
 
 use super::over_ranks::OverRanks;
 use super::reduced::Reduced;
-use super::remarks::Mistake;
+use super::remarks::{Mistake, Remark};
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 use super::{actions, ends, left_out, planes, windows};
@@ -42,7 +42,7 @@ pub fn others(profile: &Profile) -> Vec<String> {
     sentences.extend(left_out::of(profile).sentence());
     sentences.extend(samples_lost(profile));
     sentences.extend(regions(profile));
-    sentences.extend(profile.remarks.iter().map(|remark| format!("remark: {}", remark.text)));
+    sentences.extend(profile.remarks.iter().map(Remark::sentence));
     let mut sum = profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth));
     if profile.remarks.iter().any(|remark| remark.kind == Mistake::NeverReceived) {
         sum.never_received = 0;

@@ -28,6 +28,10 @@ pub enum Mistake {
     NeverMatched,
     /// Objects were made, and not freed before `MPI_Finalize`.
     NeverFreed,
+    /// Ranks send before they receive, in a circle, so that they go on only because messages are stored. From a trace alone.
+    NeedsStorage,
+    /// Ranks came to one collective operation with different functions, roots or amounts of data. From a trace alone.
+    CollectivesDiffer,
 }
 
 /// A mistake that did no harm in this run.
@@ -44,6 +48,13 @@ pub struct Remark {
     pub basis: String,
     /// In a sentence.
     pub text: String,
+}
+
+impl Remark {
+    /// As reports have it.
+    pub fn sentence(&self) -> String {
+        format!("remark: {}", self.text)
+    }
 }
 
 /// The remarks about a run; none where a rank has ended otherwise than with `MPI_Finalize`, or a table was full.

@@ -59,7 +59,7 @@ use serde::Serialize;
 use mel_convert::Run;
 use mel_log::profile::columns::Columns;
 use mel_log::profile::findings::findings;
-use mel_log::profile::{Finding, Profile, processors, text};
+use mel_log::profile::{Finding, Profile, Remark, processors, text};
 
 /// What there is to show of a run.
 #[derive(Debug, Serialize)]
@@ -231,6 +231,8 @@ impl View {
         self.verdict = exact::verdict(run, self.exact.as_deref(), self.verdict.as_deref());
         let known = self.efficiency.take();
         let (known, phases) = known.map(|known| (known.all, known.names)).unzip();
+        let remarks = analysis.iter().flat_map(|analysis| &analysis.remarks);
+        self.findings.extend(remarks.map(Remark::sentence));
         let exact = analysis.and_then(|analysis| analysis.efficiency);
         let all = exact::efficiency(run, exact.as_ref(), known);
         self.efficiency = all.map(|all| efficiency::view(&all, &phases.unwrap_or_default()));
