@@ -50,6 +50,34 @@ fn a_job_that_reaches_its_time_limit_leaves_a_report() {
     }
 }
 
+#[test]
+#[ignore = "slow"]
+fn of_a_job_that_hung_until_it_was_cancelled_it_is_known_who_waited() {
+    for (mpi, plugin) in &mpis() {
+        let directory = fresh_dir();
+        let program = compile_special(mpi, "stuck");
+        let script = format!(
+            "job=$(sbatch --parsable -n 4 --ntasks-per-node=2 -o job.out --wrap \
+             'srun --mpi={plugin} mel run -o run {program} mismatch')
+             for second in $(seq 60); do mel stuck run 2>/dev/null | grep -q 'never meet' && break; sleep 1; done
+             scancel $job; while squeue -h -j $job | grep -q .; do sleep 1; done",
+            program = program.display()
+        );
+        in_slurm(directory.path(), &script);
+        let output = Command::new(mel()).arg("stuck").arg(directory.path().join("run")).output();
+        let output = output.expect("mel can be started").stdout;
+        let words: Vec<String> =
+            String::from_utf8_lossy(&output).split_whitespace().map(str::to_owned).collect();
+        let text = words.join(" ");
+        assert!(text.contains("No process of the run is there any more"), "{}: {text}", mpi.name);
+        assert!(
+            text.contains("never meet") && text.contains("rank 2 is in MPI_Bcast"),
+            "{}: {text}",
+            mpi.name
+        );
+    }
+}
+
 /// Each job of an array finds its own directory, by default and where `-o` names it.
 #[test]
 #[ignore = "slow"]

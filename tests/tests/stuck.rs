@@ -60,12 +60,16 @@ fn cases(path: &str, begin: &str, comment: (&str, &str)) -> Vec<Case> {
 
 impl Case {
     fn is_told(&self, said: &Value) -> bool {
-        let Some(finding) = finding(said, &self.kind) else { return false };
-        let sentence = finding["sentence"].as_str().unwrap_or_default();
-        finding["waiting"] == json!(self.waiting)
-            && finding["causes"] == json!(self.causes)
-            && sentence.contains(&self.words)
-            && self.lines.iter().any(|line| sentence.contains(line))
+        said["findings"].as_array().is_some_and(|findings| {
+            findings.iter().any(|finding| {
+                let sentence = finding["sentence"].as_str().unwrap_or_default();
+                finding["kind"] == self.kind
+                    && finding["waiting"] == json!(self.waiting)
+                    && finding["causes"] == json!(self.causes)
+                    && sentence.contains(&self.words)
+                    && self.lines.iter().any(|line| sentence.contains(line))
+            })
+        })
     }
 
     /// It is told while it hangs, and after it was killed; without its mistake the program ends, and nothing is told.
@@ -219,6 +223,80 @@ fn a_rank_in_a_loop_outside_of_mpi() {
     ends("loop");
 }
 
+/// A run of a case while it hangs: what is said of it, as soon as it is as wanted. Then the job is ended.
+fn while_it_hangs(job: Job<'_>, run: &Path, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    let job = job.start();
+    let mut last = None;
+    let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        wait_for("the hang", || {
+            last = stuck(run);
+            last.clone().filter(|said| is_wanted(said))
+        })
+    }));
+    let launcher = job.launcher();
+    let _ = Command::new("kill").args(["-TERM", &launcher.to_string()]).status();
+    let finished = job.wait();
+    found.unwrap_or_else(|_| panic!("{last:#?}\n{}", finished.stderr))
+}
+
+#[test]
+fn a_rank_outside_of_mpi_is_told_with_its_stack() {
+    for mpi in &mpis() {
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let job = Job::new(mpi, RANKS, compile_special(mpi, "stuck")).args(["loop"]).patient();
+        let job = job.under_mel(["-o".as_ref(), run.as_os_str()]);
+        let said = while_it_hangs(job, &run, |said| said["stacks"][0]["rank"] == 2);
+        let frame = said["stacks"][0]["frames"][0].as_str().unwrap_or_default();
+        assert!(frame.starts_with("stuck.c:") && frame.ends_with(" (loop)"), "{}: {said:#}", mpi.name);
+        let sentence = said["sentences"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+        let wanted = format!("Rank 2 is at {frame}, called from stuck.c:");
+        assert!(sentence.as_str().is_some_and(|text| text.starts_with(&wanted)), "{}: {said:#}", mpi.name);
+    }
+}
+
+/// Three groups, whatever the number of ranks, and what they do.
+fn is_in_thirds(said: &Value, ranks: u32) -> bool {
+    let groups = said["groups"].as_array().cloned().unwrap_or_default();
+    let of = |function: &str, first: u32| {
+        let all: Vec<u32> = (first..ranks).step_by(3).collect();
+        groups.iter().any(|group| group["function"] == function && group["ranks"] == json!(all))
+    };
+    let is_told = finding(said, "mismatch").is_some_and(|finding| {
+        let sentence = finding["sentence"].as_str().unwrap_or_default();
+        ["third_in_barrier", "third_in_allreduce"].iter().all(|name| sentence.contains(&line(name)))
+    });
+    groups.len() == 3
+        && of("MPI_Barrier", 0)
+        && of("MPI_Allreduce", 1)
+        && of("MPI_Recv", 2)
+        && is_told
+        && said["job"] == "still"
+}
+
+#[test]
+#[ignore = "slow"]
+fn sixty_four_ranks_are_three_groups() {
+    for mpi in &mpis() {
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let job = Job::new(mpi, 64, compile_special(mpi, "stuck")).args(["thirds"]).patient();
+        while_it_hangs(job.under_mel(["-o".as_ref(), run.as_os_str()]), &run, |said| is_in_thirds(said, 64));
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn ranks_of_two_nodes_are_seen_from_one() {
+    for (_, nodes) in &Mpi::on_two_nodes() {
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let job = Job::new(nodes, RANKS, compile_special(nodes, "stuck")).args(["thirds"]).patient();
+        let job = job.under_mel(["-o".as_ref(), run.as_os_str()]);
+        while_it_hangs(job, &run, |said| is_in_thirds(said, RANKS));
+    }
+}
+
 #[test]
 fn a_rank_that_has_exited_early() {
     hangs(
@@ -322,6 +400,16 @@ fn waits_for_messages_are_told() {
             .iter()
             .filter(|case| wanted.is_empty() || case.name == wanted)
             .for_each(|case| case.check(mpi, &program));
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn waits_for_windows_and_files_are_told() {
+    for mpi in &mpis() {
+        let program = compile_special(mpi, "stuck_windows");
+        let cases = cases("special/stuck_windows.c", " *   ", ("/* ", " */"));
+        cases.iter().for_each(|case| case.check(mpi, &program));
     }
 }
 

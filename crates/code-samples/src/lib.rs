@@ -7,7 +7,9 @@
 //!
 //! - [`ring`]: the kernel's samples.
 //! - [`stacks`]: return addresses of the registers and the stack of a sample.
+//! - [`other_process`]: the stack of another process, which is stopped for a moment.
 
+pub mod other_process;
 pub mod ring;
 pub mod stacks;
 

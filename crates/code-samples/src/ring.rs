@@ -18,9 +18,9 @@ const SMALL_RING_BYTES: usize = 64 << 10;
 
 /// The registers that a sample has, as the kernel numbers them, in ascending order: what [`Sample::registers`] has.
 #[cfg(target_arch = "x86_64")]
-const REGISTERS: [u32; 3] = [6, 7, 8];
+pub(crate) const REGISTERS: [u32; 3] = [6, 7, 8];
 #[cfg(not(target_arch = "x86_64"))]
-const REGISTERS: [u32; 4] = [29, 30, 31, 32];
+pub(crate) const REGISTERS: [u32; 4] = [29, 30, 31, 32];
 
 /// A sample.
 #[derive(Debug)]

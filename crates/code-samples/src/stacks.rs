@@ -39,6 +39,13 @@ impl Unwinder {
         look.modules.into_iter().for_each(|module| self.unwinder.add_module(module));
     }
 
+    /// Knows these modules, and no others.
+    pub(crate) fn with_modules(modules: impl IntoIterator<Item = Module<Vec<u8>>>) -> Unwinder {
+        let mut unwinder = Unwinder::new();
+        modules.into_iter().for_each(|module| unwinder.unwinder.add_module(module));
+        unwinder
+    }
+
     /// Fills in the frames of a sample, the innermost first. Each address is behind the instruction, as a return address is.
     pub fn frames(&mut self, sample: &Sample<'_>, frames: &mut [u64]) {
         let (pc, registers, sp) = split(sample.registers);
@@ -94,13 +101,20 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     }
     // SAFETY: the loader has as many headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    look.modules.extend(module(info.dlpi_addr, headers));
+    look.modules.extend(module(info.dlpi_addr, headers, &mut copied));
     0
 }
 
-/// A module with its tables, which are copied: it may be unloaded later.
-fn module(base: u64, headers: &[libc::Elf64_Phdr]) -> Option<Module<Vec<u8>>> {
-    let at = |header: &libc::Elf64_Phdr| base + header.p_vaddr..base + header.p_vaddr + header.p_memsz;
+/// A module with its tables, which are copied: it may be unloaded later. `copied` copies from a readable part of what is loaded of it.
+pub(crate) fn module(
+    base: u64,
+    headers: &[libc::Elf64_Phdr],
+    copied: &mut dyn FnMut(Range<u64>) -> Option<Vec<u8>>,
+) -> Option<Module<Vec<u8>>> {
+    let at = |header: &libc::Elf64_Phdr| {
+        let begin = base.wrapping_add(header.p_vaddr);
+        begin..begin.saturating_add(header.p_memsz)
+    };
     let loaded = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
     let all = loaded().map(at).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
     let index = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME).map(at)?;
@@ -118,7 +132,7 @@ fn module(base: u64, headers: &[libc::Elf64_Phdr]) -> Option<Module<Vec<u8>>> {
     // The table ends where a length of zero says so: until then, or to the end of what is loaded.
     let frames = table_at(index.start, &index_bytes)?..frames.end;
     let frame_bytes = copied(frames.clone())?;
-    let of_module = |range: Range<u64>| range.start - base..range.end - base;
+    let of_module = |range: Range<u64>| range.start.wrapping_sub(base)..range.end.wrapping_sub(base);
     let text = loaded().find(|header| header.p_flags & libc::PF_X != 0).map(at)?;
     let sections = ExplicitModuleSectionInfo {
         base_svma: 0,

@@ -60,6 +60,18 @@ pub struct Stuck {
     pub findings: Vec<Finding>,
     /// The same in at most three sentences, after one about the job.
     pub sentences: Vec<String>,
+    /// Where ranks are that are in no call, as far as that may be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Stack>,
+}
+
+/// Where a rank is in the program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// The rank.
+    pub rank: u32,
+    /// Its frames, the innermost first, as `mesh.c:212 (assemble)`.
+    pub frames: Vec<String>,
 }
 
 impl Stuck {
@@ -84,11 +96,27 @@ impl Stuck {
         Stuck { job: Job::Gone, still_s: 0.0, sentences, ..self }
     }
 
+    /// Ranks of which a stack would say more: of each group that is in no call, the first.
+    pub fn wants_stacks(&self) -> Vec<u32> {
+        if self.job != Job::Still {
+            return Vec::new();
+        }
+        let outside = self.groups.iter().filter(|group| group.state == State::Outside);
+        outside.filter_map(|group| group.ranks.first().copied()).take(MOST_STACKS).collect()
+    }
+
+    /// Adds where a rank is.
+    pub fn add_stack(&mut self, stack: Stack) {
+        self.sentences.extend(words::stack(stack.rank, &stack.frames));
+        self.stacks.push(stack);
+    }
+
     /// That of a run of so many ranks which has ended well.
     pub fn ended_well(world_size: u32) -> Stuck {
         let job = Job::EndedWell;
         let sentences = vec![words::of_job(job, 0.0, false)];
-        Stuck { job, still_s: 0.0, world_size, groups: Vec::new(), findings: Vec::new(), sentences }
+        let (groups, findings, stacks) = (Vec::new(), Vec::new(), Vec::new());
+        Stuck { job, still_s: 0.0, world_size, groups, findings, sentences, stacks }
     }
 }
 
@@ -105,6 +133,8 @@ pub struct Look {
     pub is_of_one_node: bool,
 }
 
+/// The most stacks.
+const MOST_STACKS: usize = 3;
 /// The most sentences about findings.
 const MOST_SENTENCES: usize = 3;
 
@@ -141,5 +171,6 @@ pub fn of(tables: Vec<TableRows>, look: &Look, resolve: impl FnMut(&str, u64) ->
     if findings.is_empty() && job != Job::EndedWell {
         sentences.push(words::nothing_found(job));
     }
-    Stuck { job, still_s, world_size, groups: positions::groups(&run, &positions), findings, sentences }
+    let (groups, stacks) = (positions::groups(&run, &positions), Vec::new());
+    Stuck { job, still_s, world_size, groups, findings, sentences, stacks }
 }

@@ -106,6 +106,19 @@ impl Positions {
         })
     }
 
+    /// How often a rank has returned from such functions on a communicator or window; none where its table has not counted all.
+    pub(crate) fn returned(
+        &self,
+        rank: &Rank,
+        communicator: Option<u32>,
+        is_one: impl Fn(&Function) -> bool,
+    ) -> Option<u64> {
+        self.done.get(&rank.rank)?.as_ref()?;
+        let contexts = (0..).zip(&rank.contexts).filter(|(_, of)| of.communicator == communicator);
+        let of = contexts.filter(|(_, of)| mpi_functions::named(&of.function).is_some_and(&is_one));
+        Some(of.map(|(number, _)| rank.returned(number)).sum())
+    }
+
     /// Those of a rank.
     pub(crate) fn of_rank(&self, rank: u32) -> &[Position] {
         let begin = self.all.partition_point(|position| position.rank < rank);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mel_verdict::run::Run;
-use mpi_functions::{Kind as About, Members, Step, Waits};
+use mpi_functions::{Function, Kind as About, Members, Step, Waits, WindowCall};
 use serde::{Deserialize, Serialize};
 
 use super::positions::{Call, Position, Positions, State, Together};
@@ -317,6 +317,9 @@ fn apart(run: &Run, positions: &Positions, settled_s: f64, told: &BTreeSet<u32>)
         .map(|position| position.rank)
         .collect();
     let finding = |(call, (waiting, seconds)): (&Call, Together)| {
+        if let Some(finding) = by_counts(run, positions, call, &waiting, seconds) {
+            return finding;
+        }
         let partners = call.communicator.and_then(|communicator| members(run, communicator, waiting[0]));
         let partners =
             partners.unwrap_or_else(|| positions.all.iter().map(|position| position.rank).collect());
@@ -332,6 +335,58 @@ fn apart(run: &Run, positions: &Positions, settled_s: f64, told: &BTreeSet<u32>)
         Finding { kind, waiting, causes, sentence }
     };
     places.into_iter().map(finding).collect()
+}
+
+/// Who keeps ranks waiting in a call about a window or a file, as far as counts tell: who has called a function that all call less often, or
+/// has locked more often than unlocked.
+fn by_counts(
+    run: &Run,
+    positions: &Positions,
+    call: &Call,
+    waiting: &[u32],
+    seconds: f64,
+) -> Option<Finding> {
+    let about = call.about()?;
+    let returned = |rank: u32, is_one: &dyn Fn(&Function) -> bool| {
+        positions.returned(run.rank(rank)?, call.communicator, is_one)
+    };
+    let is_lock = matches!(
+        about.kind,
+        About::Window(WindowCall::Lock | WindowCall::Unlock | WindowCall::Flush | WindowCall::FlushLocal)
+    );
+    let is_same = |other: &Function| other.plain() == about.plain();
+    let before = waiting.iter().filter_map(|rank| returned(*rank, &is_same)).min()?;
+    let keeps_waiting = |rank: u32| {
+        if is_lock {
+            let of = |wanted| returned(rank, &|function| function.kind == About::Window(wanted));
+            return Some(of(WindowCall::Lock)? > of(WindowCall::Unlock)?);
+        }
+        Some(returned(rank, &is_same)? <= before)
+    };
+    if !is_lock && !is_of_another_group(call) {
+        return None;
+    }
+    // Threads of a rank have a position each.
+    let mut ranks: Vec<u32> = positions.all.iter().map(|position| position.rank).collect();
+    ranks.dedup();
+    let members = call.communicator.and_then(|communicator| members(run, communicator, waiting[0]));
+    if let Some(members) = &members {
+        ranks.retain(|rank| members.contains(rank));
+    }
+    ranks.retain(|rank| !waiting.contains(rank) && keeps_waiting(*rank) == Some(true));
+    let first = positions.of_rank(*ranks.first()?).first()?;
+    let alike = |rank: &u32| {
+        let here = positions.of_rank(*rank).first();
+        here.is_some_and(|here| (here.state, &here.call) == (first.state, &first.call))
+    };
+    let (causes, others): (Vec<u32>, Vec<u32>) = ranks.iter().partition(|rank| alike(rank));
+    let here = (call, waiting, seconds);
+    let sentence = if is_lock {
+        words::locks(run, here, (&causes, first), &others)
+    } else {
+        words::behind(run, here, (before, members.is_some()), (&causes, first), &others)
+    };
+    Some(Finding { kind: kind_of(first.state), waiting: waiting.to_vec(), causes, sentence })
 }
 
 /// Whether the members of a window or of a file call a function together.

@@ -96,6 +96,18 @@ pub(crate) fn nothing_found(job: Job) -> String {
     }
 }
 
+/// Where a rank is in the program.
+pub(crate) fn stack(rank: u32, frames: &[String]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let (first, callers) = frames.split_first()?;
+    let mut text = format!("rank {rank} is at {first}");
+    if !callers.is_empty() {
+        let shown: Vec<&str> = callers.iter().take(SHOWN).map(String::as_str).collect();
+        text += &format!(", called from {}", shown.join(", that from "));
+    }
+    Some(sentence(&text))
+}
+
 /// Different operations, of which each should be the same.
 pub(crate) fn mismatch(run: &Run, meeting: &Meeting<'_>) -> String {
     let mut calls: Vec<(&&Call, &Vec<u32>)> = meeting.calls.iter().collect();
@@ -184,10 +196,7 @@ pub(crate) fn missing(
     others: &[u32],
 ) -> String {
     let who = named(causes);
-    let others = match others {
-        [] => String::new(),
-        others => format!(", and neither {} {}", have(others), named(others)),
-    };
+    let others = and_neither(others);
     let root = if meeting.is_for_all() {
         ""
     } else {
@@ -275,6 +284,67 @@ pub(crate) fn apart(
         "whom that waits for is not in the tables".to_owned()
     };
     sentence(&format!("{here}: {what}"))
+}
+
+/// And others, who do something else.
+fn and_neither(others: &[u32]) -> String {
+    if others.is_empty() {
+        String::new()
+    } else {
+        format!(", and neither {} {}", have(others), named(others))
+    }
+}
+
+/// A function that all processes of a window or of a file call, by how often each has.
+pub(crate) fn behind(
+    run: &Run,
+    (call, ranks, seconds): (&Call, &[u32], f64),
+    (before, are_members): (u64, bool),
+    (causes, first): (&[u32], &Position),
+    others: &[u32],
+) -> String {
+    let times = match before {
+        0 => "not been there before".to_owned(),
+        1 => "been there once before".to_owned(),
+        times => format!("been there {times} times before"),
+    };
+    let not = if are_members {
+        "come to it"
+    } else {
+        "called it more often, and so not come to it, if all of them take part"
+    };
+    sentence(&format!(
+        "{} for {}, and {} {times}; {} {} not {not}{}: {}",
+        in_call(run, ranks, call),
+        duration(seconds),
+        have(ranks),
+        named(causes),
+        have(causes),
+        and_neither(others),
+        place(run, causes, first)
+    ))
+}
+
+/// Who has locked a window where others wait for a lock.
+pub(crate) fn locks(
+    run: &Run,
+    (call, ranks, seconds): (&Call, &[u32], f64),
+    (causes, first): (&[u32], &Position),
+    others: &[u32],
+) -> String {
+    let others = match others {
+        [] => String::new(),
+        others => format!(", as {} {}", named(others), have(others)),
+    };
+    sentence(&format!(
+        "{} for {}; {} {} locked it more often than unlocked{others}, and {} a lock: {}",
+        in_call(run, ranks, call),
+        duration(seconds),
+        named(causes),
+        have(causes),
+        number(causes, "holds", "hold"),
+        place(run, causes, first)
+    ))
 }
 
 /// The communicator of this identity.

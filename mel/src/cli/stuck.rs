@@ -1,11 +1,13 @@
 //! `mel stuck`: who waits for whom in a job that hangs, or was killed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use code_samples::other_process::{self, Frame};
 use comfy_table::{CellAlignment, Table, presets};
 use mel_convert::callsites::CallSites;
 use mel_log::number::duration;
@@ -15,7 +17,7 @@ use mel_log::regular_file;
 use mel_log::run_directory::STUCK;
 use mel_log::table::TableRows;
 use mel_run::profile as run_profile;
-use mel_stuck::{Group, Job, Look, Pulses, SETTLED_S, State, Stuck};
+use mel_stuck::{Group, Job, Look, Pulses, SETTLED_S, Stack, State, Stuck};
 use mel_verdict::words::ranks;
 
 use super::incomplete::complain;
@@ -24,7 +26,8 @@ use super::output::to_stdout;
 /// Says why a job hangs: which ranks are in which call, and who has not come
 ///
 /// Reads the tables in which each rank counts its calls, once, while the job hangs or after it was killed; nothing is added to the
-/// program, and it is not stopped. Ranks that do the same are one line. Then at most three sentences say what blocks whom: collective
+/// program. A rank of this host that is in no call is stopped for a millisecond, where the system allows that, and where it is in the program is
+/// told. Ranks that do the same are one line. Then at most three sentences say what blocks whom: collective
 /// operations that never meet, members that have not come to one, ranks that wait for each other in a circle, messages that differ from
 /// what a receive asks for in one thing, peers that will not answer any more. What a call waits for is known once it has lasted for a second
 /// or two; what the tables do not have is said to be not known.
@@ -80,9 +83,41 @@ pub(super) fn look(directory: &Path) -> anyhow::Result<(Stuck, Vec<String>)> {
     }
     let (tables, look, complaints) = settled(directory, (tables, complaints))?;
     let mut sites = CallSites::default();
-    let stuck = mel_stuck::of(tables, &look, |path, address| sites.place(path, address));
+    let processes: BTreeMap<u32, u32> = tables.iter().map(|rows| (rows.rank, rows.pid)).collect();
+    let mut stuck = mel_stuck::of(tables, &look, |path, address| sites.place(path, address));
+    for rank in stuck.wants_stacks() {
+        let process = processes.get(&rank);
+        if let Some(frames) = process.and_then(|process| frames(*process, directory, &mut sites)) {
+            stuck.add_stack(Stack { rank, frames });
+        }
+    }
     let kept = if stuck.job == Job::Gone { kept(directory) } else { None };
     Ok((kept.map_or(stuck, Stuck::before_the_end), complaints))
+}
+
+/// Where a process is in its program, the innermost frame first, without those of the C library and of MEL; none where that may not be
+/// looked at.
+fn frames(process: u32, directory: &Path, sites: &mut CallSites) -> Option<Vec<String>> {
+    const NOT_THE_PROGRAMS: [&str; 6] = ["libc.so", "libc-", "libpthread", "ld-linux", "libmel.so", "libmpi"];
+    let stack = other_process::stack_of(process, &directory.canonicalize().ok()?).ok()?;
+    let is_of_program = |frame: &&Frame| {
+        let name = frame.path.file_name().unwrap_or_default().to_string_lossy();
+        !NOT_THE_PROGRAMS.iter().any(|begin| name.starts_with(begin))
+    };
+    let mut frames: Vec<String> = Vec::new();
+    for frame in stack.iter().filter(is_of_program) {
+        let site = sites.place(&frame.path.to_string_lossy(), frame.address);
+        // What calls `main` is the compiler's.
+        if site.function == "_start" {
+            break;
+        }
+        let is_main = site.function == "main";
+        frames.push(site.to_string());
+        if is_main {
+            break;
+        }
+    }
+    Some(frames).filter(|frames| !frames.is_empty())
 }
 
 /// What the watchdog of a run has kept, if it has seen all ranks. It removes that where the job moves again.

@@ -8,6 +8,7 @@
  *   orders     ranks 0 and 1 go into barriers of two communicators in opposite orders
  *   receive    rank 0 waits for a message that nobody sends, and all others are in MPI_Finalize
  *   polls      rank 2 tests again and again for a message that nobody sends
+ *   thirds     of three ranks in turn one calls MPI_Barrier, one MPI_Allreduce, and one waits for a message that nobody sends
  *   late       rank 2 comes to a barrier some seconds late: it hangs in neither way
  */
 #define _POSIX_C_SOURCE 200809L
@@ -16,7 +17,7 @@
 
 static volatile int never = 0;
 
-static void loop(void)
+__attribute__((noinline)) static void loop(void)
 {
     while (!never)
         nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
@@ -68,6 +69,13 @@ int main(int argc, char **argv)
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
         }
         MPI_Barrier(first); /* barrier */
+    } else if (strcmp(kind, "thirds") == 0) {
+        if (rank % 3 == 0 || right)
+            MPI_Barrier(first); /* third_in_barrier */
+        else if (rank % 3 == 1)
+            MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, first); /* third_in_allreduce */
+        else
+            MPI_Recv(&value, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* third_in_receive */
     } else if (strcmp(kind, "late") == 0) {
         if (rank == 2)
             nanosleep(&(struct timespec){ .tv_sec = 4 }, NULL);
