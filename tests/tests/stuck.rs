@@ -233,8 +233,10 @@ fn while_it_hangs(job: Job<'_>, run: &Path, is_wanted: impl Fn(&Value) -> bool) 
             last.clone().filter(|said| is_wanted(said))
         })
     }));
-    let launcher = job.launcher();
-    let _ = Command::new("kill").args(["-TERM", &launcher.to_string()]).status();
+    let launcher = job.launcher().to_string();
+    // What makes two nodes hears no other signal, and takes them with it.
+    let _ = Command::new("pkill").args(["-KILL", "-P", &launcher, "unshare"]).status();
+    let _ = Command::new("kill").args(["-TERM", &launcher]).status();
     let finished = job.wait();
     found.unwrap_or_else(|_| panic!("{last:#?}\n{}", finished.stderr))
 }
