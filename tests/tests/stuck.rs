@@ -8,7 +8,7 @@ use std::process::Command;
 use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::fortran::{Interface, compile_fortran, interfaces};
 use mel_tests::watching::wait_for;
-use mel_tests::{Finished, Job, Mpi, compile_special};
+use mel_tests::{Finished, Job, Mpi, compile_source, compile_special};
 use serde_json::{Value, json};
 
 const RANKS: u32 = 4;
@@ -254,6 +254,33 @@ fn a_rank_outside_of_mpi_is_told_with_its_stack() {
         let sentence = said["sentences"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
         let wanted = format!("Rank 2 is at {frame}, called from stuck.c:");
         assert!(sentence.as_str().is_some_and(|text| text.starts_with(&wanted)), "{}: {said:#}", mpi.name);
+    }
+}
+
+/// The program of the tutorial: it is told while its messages are short, and while it hangs; mended it ends.
+#[test]
+#[ignore = "slow"]
+fn the_program_of_the_tutorial_that_hangs() {
+    let source = root().join("examples/tutorial/hangs.c");
+    for mpi in &mpis() {
+        let directory = fresh_dir();
+        let program = compile_source(mpi, &source);
+        let job = |arguments: &[&str]| Job::new(mpi, RANKS, &program).args(arguments).patient();
+        let short = directory.path().join("short");
+        let finished = job(&["100"]).under_mel(["--check".as_ref(), "-o".as_ref(), short.as_os_str()]).run();
+        finished.expect(finished.code == Some(0), mpi.name);
+        let said = Command::new(mel()).arg("analyze").arg(&short).output().expect("mel can be started");
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        assert!(said.contains("in MPI_Send at hangs.c:12 (pass_on)"), "{}: {said}", mpi.name);
+        let long = directory.path().join("long");
+        let hangs = job(&["100000"]).under_mel(["-o".as_ref(), long.as_os_str()]);
+        while_it_hangs(hangs, &long, |said| {
+            let sentence = finding(said, "cycle").map(|finding| finding["sentence"].to_string());
+            sentence.is_some_and(|text| text.contains("hangs.c:12") && text.contains("each sends first"))
+        });
+        let mended = directory.path().join("mended");
+        let finished = job(&["100000", "mended"]).under_mel(["-o".as_ref(), mended.as_os_str()]).run();
+        finished.expect(finished.code == Some(0) && finished.stdout.contains("done"), mpi.name);
     }
 }
 

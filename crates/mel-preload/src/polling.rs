@@ -71,8 +71,9 @@ struct Long {
     awake: u64,
     /// The gap before that.
     first: u64,
-    /// Gaps after that.
+    /// Gaps after that, and how many.
     gaps: u64,
+    number: u64,
 }
 
 /// What a thread knows of its polling.
@@ -151,6 +152,7 @@ impl Polling {
             }
             (Some(long), false) => {
                 long.gaps += gap;
+                long.number += 1;
                 false
             }
             (None, false) => found == Found::Nothing,
@@ -158,19 +160,21 @@ impl Polling {
         self.inside += left.saturating_sub(entered);
         self.last = left;
         if work {
-            self.long = Some(Long { since: left, awake: awake(), first: gap, gaps: 0 });
+            self.long = Some(Long { since: left, awake: awake(), first: gap, gaps: 0, number: 0 });
         }
-        (found == Found::Something).then(|| self.end(awake))
+        (found == Found::Something).then(|| self.end(longest, awake))
     }
 
-    fn end(&mut self, awake: impl Fn() -> u64) -> Polled {
+    fn end(&mut self, longest: u64, awake: impl Fn() -> u64) -> Polled {
         let polling = std::mem::take(self);
         let asleep = match polling.long {
             // Of the first gap alone nothing is known.
             Some(long) if long.gaps > 0 => {
                 let in_tests = polling.last.saturating_sub(long.since).saturating_sub(long.gaps);
                 let worked = awake().saturating_sub(long.awake).saturating_sub(in_tests).min(long.gaps);
-                let share = 1.0 - worked as f64 / long.gaps as f64;
+                // Who sleeps needs a moment to fall asleep and to wake up: as short as what counts as waiting where nobody sleeps.
+                let only_sleeps = worked <= long.number * longest && 2 * worked <= long.gaps;
+                let share = if only_sleeps { 1.0 } else { 1.0 - worked as f64 / long.gaps as f64 };
                 ((long.first + long.gaps) as f64 * share) as u64
             }
             _ => 0,
@@ -220,6 +224,15 @@ mod tests {
         let entered: Vec<u64> = (1..=10).map(|number| 1000 * number).collect();
         let found = polled(&entered, |at| at / 1000).unwrap();
         assert!(found.waited > 8900 && found.between < found.waited, "{found:?}");
+    }
+
+    #[test]
+    fn a_moment_between_sleeps_is_no_work() {
+        let entered: Vec<u64> = (1..=10).map(|number| 100 * number).collect();
+        let found = polled(&entered, |at| at / 6).unwrap();
+        assert_eq!(found.waited, 901, "{found:?}");
+        let found = polled(&entered, |at| at / 4).unwrap();
+        assert!(found.waited < 750, "more than a moment: {found:?}");
     }
 
     #[test]
