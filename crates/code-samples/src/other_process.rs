@@ -1,7 +1,8 @@
 //! Where another process is: it is stopped for less than a millisecond, its registers and the top of its stack are copied, and it runs on.
 //!
 //! A debugger does the same (`ptrace`, `process_vm_readv`), and the kernel allows it to whom it allows that: the same user where
-//! `/proc/sys/kernel/yama/ptrace_scope` is 0, and the administrator. A system call that the process waits in begins again by itself.
+//! `/proc/sys/kernel/yama/ptrace_scope` is 0, and the administrator. A system call that the process waits in begins again by itself, but for a
+//! few, such as `epoll_wait`, which return as if a signal had come.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,15 +36,15 @@ pub struct Frame {
     pub address: u64,
 }
 
-/// The frames of the first thread of a process, the innermost first, if it has a file mapped that lies in this directory; which process is
-/// meant would not be known otherwise.
+/// The frames of the first thread of a process, the innermost first, if it has this file mapped; which process is meant would not be known
+/// otherwise: another host has the same numbers.
 ///
 /// # Errors
 /// The process is not there, is another one, does not stop, or may not be looked at.
-pub fn stack_of(process: u32, directory: &Path) -> io::Result<Vec<Frame>> {
+pub fn stack_of(process: u32, file: &Path) -> io::Result<Vec<Frame>> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
     let mappings: Vec<Mapping> = maps.lines().filter_map(Mapping::of).collect();
-    if !mappings.iter().any(|mapping| mapping.path.starts_with(directory)) {
+    if !mappings.iter().any(|mapping| mapping.path == file) {
         return Err(io::Error::new(io::ErrorKind::NotFound, "another process has this number"));
     }
     let process = libc::pid_t::try_from(process).map_err(io::Error::other)?;
@@ -135,8 +136,8 @@ fn read(process: libc::pid_t, range: Range<u64>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A thread that is stopped, until this is dropped.
-struct Stopped(libc::pid_t);
+/// A thread that is stopped, until this is dropped; with the signal that it stopped for, which it gets then, or 0.
+struct Stopped(libc::pid_t, libc::c_int);
 
 impl Stopped {
     fn new(thread: libc::pid_t) -> io::Result<Stopped> {
@@ -147,7 +148,7 @@ impl Stopped {
             _ => Ok(()),
         };
         ask(libc::PTRACE_SEIZE)?;
-        let stopped = Stopped(thread);
+        let mut stopped = Stopped(thread, 0);
         ask(libc::PTRACE_INTERRUPT)?;
         let deadline = Instant::now() + STOPS_WITHIN;
         loop {
@@ -157,7 +158,11 @@ impl Stopped {
                 0 if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
                 0 => return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not stop")),
                 -1 => return Err(io::Error::last_os_error()),
-                _ if libc::WIFSTOPPED(status) => return Ok(stopped),
+                _ if libc::WIFSTOPPED(status) => {
+                    // Ours has an event beside the signal.
+                    stopped.1 = if status >> 16 == 0 { libc::WSTOPSIG(status) } else { 0 };
+                    return Ok(stopped);
+                }
                 _ => return Err(io::Error::new(io::ErrorKind::NotFound, "it has ended")),
             }
         }
@@ -191,8 +196,8 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         let nothing = ptr::null_mut::<libc::c_void>();
-        // SAFETY: neither address nor data are asked for. One that has not stopped runs on when this process ends.
-        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.0, nothing, nothing) };
+        // SAFETY: no address is asked for, and the data is a number. One that has not stopped runs on when this process ends.
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.0, nothing, libc::c_long::from(self.1)) };
     }
 }
 
@@ -218,7 +223,8 @@ mod tests {
         let mut sleeps = Command::new("/bin/sleep").arg("1.5").spawn().unwrap();
         std::thread::sleep(Duration::from_millis(300));
         assert!(stack_of(sleeps.id(), Path::new("/nowhere")).is_err(), "another process");
-        let frames = stack_of(sleeps.id(), Path::new("/")).expect("one may look at one's own child");
+        let program = fs::canonicalize("/bin/sleep").unwrap();
+        let frames = stack_of(sleeps.id(), &program).expect("one may look at one's own child");
         let of = |name: &str| frames.iter().any(|frame| frame.path.to_string_lossy().contains(name));
         assert!(frames.len() >= 3 && of("libc") && of("sleep"), "{frames:?}");
         assert_eq!(sleeps.wait().unwrap().code(), Some(0));

@@ -358,12 +358,18 @@ fn by_counts(
     let before = waiting.iter().filter_map(|rank| returned(*rank, &is_same)).min()?;
     let keeps_waiting = |rank: u32| {
         if is_lock {
-            let of = |wanted| returned(rank, &|function| function.kind == About::Window(wanted));
-            return Some(of(WindowCall::Lock)? > of(WindowCall::Unlock)?);
+            // Those that lock all do not keep each other waiting.
+            let of = |name| returned(rank, &|function| function.name == name);
+            return Some(of("MPI_Win_lock")? > of("MPI_Win_unlock")?);
         }
-        Some(returned(rank, &is_same)? <= before)
+        // It may be there from another line.
+        let is_there = positions.of_rank(rank).iter().any(|position| {
+            let is_it = |of: &Call| of.communicator == call.communicator && of.about().is_some_and(is_same);
+            position.state == State::InCall && position.call.as_ref().is_some_and(is_it)
+        });
+        Some(!is_there && returned(rank, &is_same)? <= before)
     };
-    if !is_lock && !is_of_another_group(call) {
+    if !is_lock && !matches!(about.members(), Some(Members::Window | Members::File)) {
         return None;
     }
     // Threads of a rank have a position each.

@@ -337,7 +337,7 @@ pub(crate) fn locks(
         others => format!(", as {} {}", named(others), have(others)),
     };
     sentence(&format!(
-        "{} for {}; {} {} locked it more often than unlocked{others}, and {} a lock: {}",
+        "{} for {}; {} {} locked it more often than unlocked{others}, and {} a lock, exclusive or shared: {}",
         in_call(run, ranks, call),
         duration(seconds),
         named(causes),

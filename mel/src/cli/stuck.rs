@@ -15,7 +15,7 @@ use mel_log::profile::Ended;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::regular_file;
 use mel_log::run_directory::STUCK;
-use mel_log::table::TableRows;
+use mel_log::table::{self, TableRows};
 use mel_run::profile as run_profile;
 use mel_stuck::{Group, Job, Look, Pulses, SETTLED_S, Stack, State, Stuck};
 use mel_verdict::words::ranks;
@@ -87,7 +87,8 @@ pub(super) fn look(directory: &Path) -> anyhow::Result<(Stuck, Vec<String>)> {
     let mut stuck = mel_stuck::of(tables, &look, |path, address| sites.place(path, address));
     for rank in stuck.wants_stacks() {
         let process = processes.get(&rank);
-        if let Some(frames) = process.and_then(|process| frames(*process, directory, &mut sites)) {
+        let table = directory.join(table::file_name(rank));
+        if let Some(frames) = process.and_then(|process| frames(*process, &table, &mut sites)) {
             stuck.add_stack(Stack { rank, frames });
         }
     }
@@ -97,9 +98,9 @@ pub(super) fn look(directory: &Path) -> anyhow::Result<(Stuck, Vec<String>)> {
 
 /// Where a process is in its program, the innermost frame first, without those of the C library and of MEL; none where that may not be
 /// looked at.
-fn frames(process: u32, directory: &Path, sites: &mut CallSites) -> Option<Vec<String>> {
+fn frames(process: u32, table: &Path, sites: &mut CallSites) -> Option<Vec<String>> {
     const NOT_THE_PROGRAMS: [&str; 6] = ["libc.so", "libc-", "libpthread", "ld-linux", "libmel.so", "libmpi"];
-    let stack = other_process::stack_of(process, &directory.canonicalize().ok()?).ok()?;
+    let stack = other_process::stack_of(process, &table.canonicalize().ok()?).ok()?;
     let is_of_program = |frame: &&Frame| {
         let name = frame.path.file_name().unwrap_or_default().to_string_lossy();
         !NOT_THE_PROGRAMS.iter().any(|begin| name.starts_with(begin))

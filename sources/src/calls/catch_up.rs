@@ -236,6 +236,18 @@ impl Work<'_> {
         }
     }
 
+    /// An envelope has come through shared memory, perhaps of a message that a call has got before. Where one was lost it is not known for which
+    /// message a call has waited.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn meet_in_memory(&mut self, envelope: &Envelope) {
+        if self.state.engine.truth().dropped == 0 {
+            self.meet_envelope(envelope);
+        } else {
+            self.state.unmet.clear();
+        }
+    }
+
     #[inline(never)]
     fn notify_of_late_post(&self, receive: &Origin, envelope: &Envelope) {
         let Origin { context, comm, queued } = *receive;
@@ -362,13 +374,17 @@ impl Work<'_> {
         let mut patience = if self.state.engine.is_late() { 0 } else { PATIENCE + tries };
         while let Some(lacking) = self.state.engine.lacks(receive, real) {
             if let Some(envelope) = self.next_of(&lacking) {
-                if !self.state.unmet.is_empty() {
+                let is_awaited = !self.state.unmet.is_empty();
+                if is_awaited && self.tracker.mail.is_open() {
                     self.meet_envelope(&envelope);
                 }
                 // It came before the call returned, if not before the receive was posted.
                 let sent = envelope.sent.min(lacking.by.unwrap_or(call.until));
                 let seen = lacking.by.unwrap_or(call.from);
                 self.state.engine.arrive(self.sink, &envelope, seen.max(sent));
+                if is_awaited && !self.tracker.mail.is_open() {
+                    self.meet_in_memory(&envelope);
+                }
             } else if patience == 0 || self.tracker.mail.is_open() {
                 break;
             } else {

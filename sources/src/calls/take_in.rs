@@ -108,7 +108,7 @@ impl Work<'_> {
                 }
             }
             None if !self.state.unmet.is_empty() && !self.tracker.mail.is_open() => {
-                self.meet_envelope(envelope);
+                self.meet_in_memory(envelope);
             }
             None => {}
         }
