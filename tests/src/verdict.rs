@@ -101,7 +101,7 @@ impl Case<'_> {
 
     /// Whether the program would hang if the MPI did not store its messages.
     fn needs_storage(&self) -> bool {
-        const ALL: [&str; 2] = ["misarrangement_standard_send", "tags_backwards"];
+        const ALL: [&str; 3] = ["misarrangement_standard_send", "tags_backwards", "backwards"];
         ALL.iter().any(|name| self.program.file_name().is_some_and(|file| file == *name))
     }
 
