@@ -78,18 +78,8 @@ impl Case {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let options = ["-o".as_ref(), run.as_os_str()];
-        let job = Job::new(mpi, self.ranks, program).args([&self.name]).patient().under_mel(options).start();
-        let mut last = None;
-        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            wait_for("the hang", || {
-                last = stuck(&run);
-                last.as_ref().filter(|said| self.is_told(said)).map(|_| ())
-            })
-        }));
-        let launcher = job.launcher();
-        let _ = Command::new("kill").args(["-TERM", &launcher.to_string()]).status();
-        let finished = job.wait();
-        assert!(found.is_ok(), "{what}: {last:#?}\n{}", finished.stderr);
+        let job = Job::new(mpi, self.ranks, program).args([&self.name]).patient().under_mel(options);
+        while_it_hangs(&what, job, &run, |said| self.is_told(said).then_some(()));
         let gone = wait_for("the end", || stuck(&run).filter(|said| said["job"] == "gone"));
         assert!(self.is_told(&gone), "{what}: {gone:#}");
         let right = directory.path().join("right");
@@ -139,25 +129,13 @@ fn hangs_as(case: &str, kinds: [&str; 2], (waiting, causes): (&[u32], &[u32]), w
         let options = ["-o".as_ref(), run.as_os_str()];
         let job =
             Job::new(mpi, RANKS, compile_special(mpi, "stuck")).args([case]).patient().under_mel(options);
-        let job = job.start();
         let is_as_told = |said: &Value| {
             let kind = kinds[usize::from(said["job"] == "gone")];
             let finding = finding(said, kind)?;
             let is_right = finding["waiting"] == json!(waiting) && finding["causes"] == json!(causes);
             (is_right && ["still", "gone"].iter().any(|job| said["job"] == *job)).then_some(finding)
         };
-        let mut last = None;
-        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            wait_for("the hang", || {
-                last = stuck(&run);
-                is_as_told(last.as_ref()?)
-            })
-        }));
-        // Some launchers have ended the job already.
-        let launcher = job.launcher();
-        let _ = Command::new("kill").args(["-TERM", &launcher.to_string()]).status();
-        let finished = job.wait();
-        let found = found.unwrap_or_else(|_| panic!("{}, {case}: {last:#?}\n{}", mpi.name, finished.stderr));
+        let found = while_it_hangs(&format!("{}, {case}", mpi.name), job, &run, is_as_told);
         let sentence = found["sentence"].as_str().expect("a sentence");
         for word in words {
             assert!(sentence.contains(word), "{}, {case}: {word}: {sentence}", mpi.name);
@@ -223,14 +201,15 @@ fn a_rank_in_a_loop_outside_of_mpi() {
     ends("loop");
 }
 
-/// A run of a case while it hangs: what is said of it, as soon as it is as wanted. Then the job is ended.
-fn while_it_hangs(job: Job<'_>, run: &Path, is_wanted: impl Fn(&Value) -> bool) -> Value {
+/// What is wanted of a job that hangs, as soon as `mel stuck` says it. Then the job is ended; some launchers have ended it already.
+#[track_caller]
+fn while_it_hangs<T>(what: &str, job: Job<'_>, run: &Path, wanted: impl Fn(&Value) -> Option<T>) -> T {
     let job = job.start();
     let mut last = None;
     let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         wait_for("the hang", || {
             last = stuck(run);
-            last.clone().filter(|said| is_wanted(said))
+            wanted(last.as_ref()?)
         })
     }));
     let launcher = job.launcher().to_string();
@@ -238,7 +217,7 @@ fn while_it_hangs(job: Job<'_>, run: &Path, is_wanted: impl Fn(&Value) -> bool) 
     let _ = Command::new("pkill").args(["-KILL", "-P", &launcher, "unshare"]).status();
     let _ = Command::new("kill").args(["-TERM", &launcher]).status();
     let finished = job.wait();
-    found.unwrap_or_else(|_| panic!("{last:#?}\n{}", finished.stderr))
+    found.unwrap_or_else(|_| panic!("{what}: {last:#?}\n{}", finished.stderr))
 }
 
 #[test]
@@ -248,7 +227,8 @@ fn a_rank_outside_of_mpi_is_told_with_its_stack() {
         let run = directory.path().join("run");
         let job = Job::new(mpi, RANKS, compile_special(mpi, "stuck")).args(["loop"]).patient();
         let job = job.under_mel(["-o".as_ref(), run.as_os_str()]);
-        let said = while_it_hangs(job, &run, |said| said["stacks"][0]["rank"] == 2);
+        let has_stack = |said: &Value| (said["stacks"][0]["rank"] == 2).then(|| said.clone());
+        let said = while_it_hangs(mpi.name, job, &run, has_stack);
         let frame = said["stacks"][0]["frames"][0].as_str().unwrap_or_default();
         assert!(frame.starts_with("stuck.c:") && frame.ends_with(" (loop)"), "{}: {said:#}", mpi.name);
         let sentence = said["sentences"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
@@ -274,9 +254,9 @@ fn the_program_of_the_tutorial_that_hangs() {
         assert!(said.contains("in MPI_Send at hangs.c:12 (pass_on)"), "{}: {said}", mpi.name);
         let long = directory.path().join("long");
         let hangs = job(&["100000"]).under_mel(["-o".as_ref(), long.as_os_str()]);
-        while_it_hangs(hangs, &long, |said| {
-            let sentence = finding(said, "cycle").map(|finding| finding["sentence"].to_string());
-            sentence.is_some_and(|text| text.contains("hangs.c:12") && text.contains("each sends first"))
+        while_it_hangs(mpi.name, hangs, &long, |said| {
+            let text = finding(said, "cycle")?["sentence"].to_string();
+            (text.contains("hangs.c:12") && text.contains("each sends first")).then_some(())
         });
         let mended = directory.path().join("mended");
         let finished = job(&["100000", "mended"]).under_mel(["-o".as_ref(), mended.as_os_str()]).run();
@@ -310,7 +290,8 @@ fn sixty_four_ranks_are_three_groups() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let job = Job::new(mpi, 64, compile_special(mpi, "stuck")).args(["thirds"]).patient();
-        while_it_hangs(job.under_mel(["-o".as_ref(), run.as_os_str()]), &run, |said| is_in_thirds(said, 64));
+        let job = job.under_mel(["-o".as_ref(), run.as_os_str()]);
+        while_it_hangs(mpi.name, job, &run, |said| is_in_thirds(said, 64).then_some(()));
     }
 }
 
@@ -322,7 +303,7 @@ fn ranks_of_two_nodes_are_seen_from_one() {
         let run = directory.path().join("run");
         let job = Job::new(nodes, RANKS, compile_special(nodes, "stuck")).args(["thirds"]).patient();
         let job = job.under_mel(["-o".as_ref(), run.as_os_str()]);
-        while_it_hangs(job, &run, |said| is_in_thirds(said, RANKS));
+        while_it_hangs(nodes.name, job, &run, |said| is_in_thirds(said, RANKS).then_some(()));
     }
 }
 

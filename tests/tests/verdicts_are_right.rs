@@ -130,8 +130,9 @@ impl Program {
                 let (mut wrong, mut kept) = (Vec::new(), false);
                 for _ in 0..if is_known { 2 } else { TRIES } {
                     let (verdict, run) = case.verdict(basis);
-                    kept |= kept_time(&run);
-                    wrong = wrong_in(&verdict, &run, is_close && kept_time(&run));
+                    let keeps = kept_time(&run);
+                    kept |= keeps;
+                    wrong = wrong_in(&verdict, &run, is_close && keeps);
                     if !wrong.is_empty() {
                         wrong.extend(
                             verdict.iter().take(5).map(|finding| format!("said: {}", finding["text"])),

@@ -18,9 +18,9 @@ use framehop::Module;
 use crate::ring::{REGISTERS, Sample};
 use crate::stacks::{Unwinder, module};
 
-/// So much of the stack is copied, at most.
+/// The most bytes of the stack that are copied.
 const STACK_BYTES: u64 = 1 << 20;
-/// So many frames are told, at most.
+/// The most frames that are given.
 const FRAMES: usize = 32;
 /// A process that does not stop within this time, because the kernel works for it, is let alone.
 const STOPS_WITHIN: Duration = Duration::from_millis(500);

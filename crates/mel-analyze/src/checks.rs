@@ -24,13 +24,13 @@ use crate::operations::Operation;
 use crate::rules::collectives::{Needed, needed};
 use crate::units::Unit;
 
-/// Calls are kept until there are so many: what comes later is not looked at.
+/// The most calls that are kept: what comes later is not looked at.
 const MOST: usize = 1 << 20;
-/// So many of what calls wait for are kept.
+/// The most of their needs that are kept.
 const MOST_NEEDS: usize = 1 << 23;
-/// In an operation of more members nobody waits: each would be asked for each.
+/// The most members of an operation that is followed: each is asked for each.
 const MOST_MEMBERS: usize = 512;
-/// A remark names so many places at most.
+/// The most places that a remark names.
 const MOST_PLACES: usize = 4;
 
 /// Why a call waits for another rank.
@@ -461,7 +461,7 @@ impl Who {
     }
 }
 
-/// Whether two of so many members move as much: what one has in place it does not send to itself.
+/// Whether two of the members move as much: what one has in place it does not send to itself.
 fn are_as_much(one: u64, other: u64, members: usize) -> bool {
     let (all, others) = (members as u128, members.saturating_sub(1) as u128);
     let (one, other) = (u128::from(one), u128::from(other));

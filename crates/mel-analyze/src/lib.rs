@@ -12,8 +12,8 @@
 //! - [`did`]: what a rank did while others waited for it.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
-//! Logs are read by several threads, all ranks in step, so that what is kept is what is under way. Nothing is drawn here and
-//! no command line is read.
+//! Logs are read by several threads, all ranks in step, so that what is kept is what is under way; for [`checks`] the first million calls
+//! that wait are kept, too. Nothing is drawn here and no command line is read.
 
 pub mod checks;
 pub mod did;

@@ -31,7 +31,7 @@ impl Operation {
         self.entries.push(entry);
     }
 
-    /// Whether of so many processes all are known, and judged, but for one.
+    /// Whether all of its `size` processes are known, and all but one are judged.
     pub fn is_judged_but_for_one(&self, size: usize) -> bool {
         self.entries.len() == size && self.judged + 1 == size
     }

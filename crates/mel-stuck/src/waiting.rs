@@ -347,13 +347,16 @@ fn by_counts(
     seconds: f64,
 ) -> Option<Finding> {
     let about = call.about()?;
-    let returned = |rank: u32, is_one: &dyn Fn(&Function) -> bool| {
-        positions.returned(run.rank(rank)?, call.communicator, is_one)
-    };
     let is_lock = matches!(
         about.kind,
         About::Window(WindowCall::Lock | WindowCall::Unlock | WindowCall::Flush | WindowCall::FlushLocal)
     );
+    if !is_lock && !matches!(about.members(), Some(Members::Window | Members::File)) {
+        return None;
+    }
+    let returned = |rank: u32, is_one: &dyn Fn(&Function) -> bool| {
+        positions.returned(run.rank(rank)?, call.communicator, is_one)
+    };
     let is_same = |other: &Function| other.plain() == about.plain();
     let before = waiting.iter().filter_map(|rank| returned(*rank, &is_same)).min()?;
     let keeps_waiting = |rank: u32| {
@@ -369,9 +372,6 @@ fn by_counts(
         });
         Some(!is_there && returned(rank, &is_same)? <= before)
     };
-    if !is_lock && !matches!(about.members(), Some(Members::Window | Members::File)) {
-        return None;
-    }
     // Threads of a rank have a position each.
     let mut ranks: Vec<u32> = positions.all.iter().map(|position| position.rank).collect();
     ranks.dedup();

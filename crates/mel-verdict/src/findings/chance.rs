@@ -148,8 +148,7 @@ impl Victims {
         *self.0.entry(rank).or_default() += lost;
     }
 
-    /// Whether they are at least half of so many ranks: of fewer it is to be said that they have too little to do, and not that the others
-    /// are late.
+    /// Whether they are at least half of the `ranks`. Fewer are early, because they have too little to do: the others are not late.
     pub fn are_most(&self, ranks: usize) -> bool {
         let most = self.0.values().copied().fold(0.0, f64::max);
         let waiting = self.0.values().filter(|lost| **lost >= SUFFERS * most).count();
