@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use mpi_abi::{Comm, File, HandlePtr, Request, Win};
+use mpi_abi::{Comm, File, HandlePtr, Op, Request, Win};
 
 /// The arguments of each MPI function, named as in the MPI standard.
 pub mod args {
@@ -1788,6 +1788,40 @@ impl Call<'_> {
             Call::File_write_ordered_begin(a) => a.fh,
             Call::File_write_ordered_end(a) => a.fh,
             Call::File_write_shared(a) => a.fh,
+            _ => return None,
+        })
+    }
+    /// The operation that the call reduces with, or is about.
+    pub fn op(&self) -> Option<Op> {
+        Some(match self {
+            Call::Accumulate(a) => a.op,
+            Call::Allreduce(a) => a.op,
+            Call::Allreduce_init(a) => a.op,
+            Call::Exscan(a) => a.op,
+            Call::Exscan_init(a) => a.op,
+            Call::Fetch_and_op(a) => a.op,
+            Call::Get_accumulate(a) => a.op,
+            Call::Iallreduce(a) => a.op,
+            Call::Iexscan(a) => a.op,
+            Call::Ireduce(a) => a.op,
+            Call::Ireduce_scatter(a) => a.op,
+            Call::Ireduce_scatter_c(a) => a.op,
+            Call::Ireduce_scatter_block(a) => a.op,
+            Call::Iscan(a) => a.op,
+            Call::Op_commutative(a) => a.op,
+            Call::Raccumulate(a) => a.op,
+            Call::Reduce(a) => a.op,
+            Call::Reduce_init(a) => a.op,
+            Call::Reduce_local(a) => a.op,
+            Call::Reduce_scatter(a) => a.op,
+            Call::Reduce_scatter_c(a) => a.op,
+            Call::Reduce_scatter_block(a) => a.op,
+            Call::Reduce_scatter_block_init(a) => a.op,
+            Call::Reduce_scatter_init(a) => a.op,
+            Call::Reduce_scatter_init_c(a) => a.op,
+            Call::Rget_accumulate(a) => a.op,
+            Call::Scan(a) => a.op,
+            Call::Scan_init(a) => a.op,
             _ => return None,
         })
     }

@@ -245,6 +245,11 @@ impl<'a> Judge<'a> {
             Step::Phase(rank, time, phase) => self.found.enter_phase(rank, time, phase),
             Step::InMpi(call) => self.event(call.end, What::InMpi(call)),
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
+            Step::Noticed(rank, noticed) => {
+                if let Some(checks) = &mut self.found.checks {
+                    checks.noticed(rank, noticed);
+                }
+            }
             Step::Started(rank, time) => _ = self.started.insert(rank, time),
             Step::Finalizes(call) => self.finalizes.push(call),
         }

@@ -4,6 +4,9 @@
 //! communicators and windows are numbers that [`Names`](crate::names::Names) has the names of.
 
 use mpi_functions::Mode;
+use mpi_functions::signature::Signature;
+
+use crate::checks::Noticed;
 
 /// The number of a call site; [`NO_SITE`] where it is not known.
 pub type Site = u32;
@@ -76,6 +79,8 @@ pub struct Side {
     pub alone: bool,
     /// Of blocking calls: the last 32 bits of the address of the data; 0 where that is not known, or not one piece.
     pub buffer: u32,
+    /// What its elements are, where that was recorded.
+    pub signature: Signature,
 }
 
 /// A call that completes messages.
@@ -106,6 +111,26 @@ pub struct Entry {
     pub root: i32,
     /// The bytes that it sends in the operation, and those that it receives.
     pub moved: (u64, u64),
+    /// What the elements are that it gives or takes, where that was recorded.
+    pub signature: Signature,
+    /// The operation of a reduction, as [`Described`](mel_log::Described) has it.
+    pub reduction: u16,
+}
+
+impl Entry {
+    /// That of a call which waits for the operation itself: the first one on this communicator, without root and data.
+    pub fn blocking(call: Call, communicator: u32) -> Entry {
+        Entry {
+            call,
+            waiting: call,
+            communicator,
+            number: 0,
+            root: -1,
+            moved: (0, 0),
+            signature: Signature::default(),
+            reduction: 0,
+        }
+    }
 }
 
 /// Something about a window, in a call.
@@ -161,6 +186,8 @@ pub enum Step {
     InMpi(Call),
     /// Searches of a queue were long in this call.
     Search(Search),
+    /// The check of the run has noticed something about this rank.
+    Noticed(u32, Noticed),
 }
 
 impl Step {

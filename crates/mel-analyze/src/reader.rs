@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use mel_convert::content::{RequestStep, WindowStep};
+use mel_convert::content::{Noted, RequestStep, WindowStep};
 use mel_convert::facts::MessageFact;
 use mel_convert::partners::MessageIds;
 use mel_convert::spans::{CallSpan, Region, Visitor, Walk};
@@ -12,12 +12,14 @@ use mel_convert::time::Timeline;
 use mel_convert::types::{QueueKind, Types};
 use mel_convert::value::{self, Value};
 use mel_log::format::NO_ROOT;
-use mel_log::{Element, RankLog, StreamKind};
+use mel_log::{Described, Element, Overlap, RankLog, StreamKind};
 
+use crate::checks::Noticed;
 use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
 use crate::names::{Local, Names};
 use crate::numbering::Numbering;
 use crate::polling::Polling;
+use mpi_functions::signature::Signature;
 use mpi_functions::{FileCall, Function, Kind, Mode, Step as How, WindowCall};
 
 /// A function that the log does not define.
@@ -136,7 +138,7 @@ struct Maker<'a> {
     /// Sends that are started, by their requests.
     sends: FxHashMap<u32, Side>,
     /// Receives that are posted, by their requests: their places, and the calls that posted them.
-    receives: FxHashMap<u32, (u64, Call)>,
+    receives: FxHashMap<u32, (u64, Started)>,
     collectives: FxHashMap<u32, Entry>,
     sent: FxHashMap<u64, u64>,
     orders: FxHashMap<(u32, u32), u64>,
@@ -255,7 +257,7 @@ impl<'a> Maker<'a> {
     }
 
     /// A side of a message; none where it is not known which message that is.
-    fn side(&self, message: &MessageFact, call: Call, about: About) -> Option<Side> {
+    fn side(&self, message: &MessageFact, (call, described): Started, about: About) -> Option<Side> {
         let communicator = self.communicator(message.object);
         let peer = self.shared.names.communicator(communicator)?.world(message.message.peer)?;
         let (from, to) = if message.sent { (self.rank, peer) } else { (peer, self.rank) };
@@ -292,6 +294,7 @@ impl<'a> Maker<'a> {
             order: 0,
             alone: false,
             buffer: if message.has_request { 0 } else { message.message.request },
+            signature: Signature(if message.sent { described.sent } else { described.received }),
         })
     }
 
@@ -312,6 +315,28 @@ impl<'a> Maker<'a> {
         first
     }
 
+    /// What the check of the run has noticed in a call.
+    fn noted(&mut self, span: &CallSpan<'_>, call: Call) {
+        for noted in span.noted {
+            let noticed = match *noted {
+                Noted::Described(_) => continue,
+                Noted::Truncated => Noticed::Truncated(call.site),
+                Noted::Overlap(Overlap { function, site, other, other_site }) => {
+                    Noticed::Overlap(self.site_of(function, site), self.site_of(other, other_site))
+                }
+            };
+            self.steps.push(Step::Noticed(self.rank, noticed));
+        }
+    }
+
+    /// The call site of a function, as the log has both.
+    fn site_of(&self, function: u16, site: u16) -> Site {
+        let entry = mel_log::Entry { function, site, ..mel_log::Entry::default() };
+        let returns_to = self.log.definitions.returns_to(entry);
+        let function = self.local.functions.get(&function).copied().unwrap_or(UNKNOWN);
+        self.shared.names.site((self.position, self.log), returns_to, function)
+    }
+
     /// Takes the messages and requests of a call in their order.
     fn messages(&mut self, span: &CallSpan<'_>, (call, waits): (Call, Call), about: About) {
         if span.messages.is_empty() && span.requests.is_empty() {
@@ -319,6 +344,7 @@ impl<'a> Maker<'a> {
         }
         self.units += 1;
         let (unit, entered) = (self.units, call.begin);
+        let described = described(span);
         let place = self.steps.len();
         // The call and its messages stand together; what else becomes known follows.
         let mut later = Vec::new();
@@ -326,13 +352,13 @@ impl<'a> Maker<'a> {
         for (place, (step, request)) in span.requests.iter().enumerate() {
             let before = span.messages_before[place] as usize;
             for message in &span.messages[next..before.max(next)] {
-                count += self.message(message, (call, about), unit, &mut later);
+                count += self.message(message, (call, described), (about, unit), &mut later);
             }
             next = before.max(next);
-            count += self.request(*step, *request, (waits, unit), &mut later);
+            count += self.request(*step, *request, (waits, described, unit), &mut later);
         }
         for message in &span.messages[next..] {
-            count += self.message(message, (call, about), unit, &mut later);
+            count += self.message(message, (call, described), (about, unit), &mut later);
         }
         if count > 0 {
             // What was started since it began to ask was not asked for before.
@@ -347,8 +373,8 @@ impl<'a> Maker<'a> {
     fn message(
         &mut self,
         message: &MessageFact,
-        (call, about): (Call, About),
-        unit: u64,
+        call: Started,
+        (about, unit): (About, u64),
         later: &mut Vec<Step>,
     ) -> u32 {
         let request = message.message.request;
@@ -394,12 +420,17 @@ impl<'a> Maker<'a> {
         1
     }
 
-    fn request(&mut self, step: RequestStep, request: u32, of: (Call, u64), later: &mut Vec<Step>) -> u32 {
-        let (call, unit) = of;
+    fn request(
+        &mut self,
+        step: RequestStep,
+        request: u32,
+        (call, described, unit): (Call, Described, u64),
+        later: &mut Vec<Step>,
+    ) -> u32 {
         match step {
             RequestStep::ReceivePosted => {
                 let place = self.numbering.post();
-                self.receives.insert(request, (place, call));
+                self.receives.insert(request, (place, (call, described)));
                 0
             }
             RequestStep::SendComplete => match self.sends.remove(&request) {
@@ -448,7 +479,15 @@ impl<'a> Maker<'a> {
         }
         let number = self.started_on.entry((communicator, is_of_file)).or_default();
         let number_of_all = *number << 1 | u64::from(is_of_file);
-        let entry = Entry { call, waiting: call, communicator, number: number_of_all, root, moved };
+        let Described { sent, reduction, .. } = described(span);
+        let entry = Entry {
+            number: number_of_all,
+            root,
+            moved,
+            signature: Signature(sent),
+            reduction,
+            ..Entry::blocking(call, communicator)
+        };
         *number += 1;
         match requested {
             Some((_, request)) => _ = self.collectives.insert(*request, entry),
@@ -538,8 +577,20 @@ impl<'a> Maker<'a> {
     }
 }
 
+/// A call that sends or receives, or starts to, and what the check of the run has noted of its data.
+type Started = (Call, Described);
+
 /// What the function of a call is, where MPI has one of its name.
 type About = Option<&'static Function>;
+
+/// What the check of the run has noted of the data of a call.
+fn described(span: &CallSpan<'_>) -> Described {
+    let known = span.noted.iter().find_map(|noted| match noted {
+        Noted::Described(described) => Some(*described),
+        _ => None,
+    });
+    known.unwrap_or_default()
+}
 
 /// Whether only one thread of a process has called MPI.
 pub fn is_single(log: &RankLog) -> bool {
@@ -583,6 +634,7 @@ impl Visitor for Maker<'_> {
             self.steps.push(Step::Search(Search { call, ..search }));
         }
         let waits = self.waits(span, call, about);
+        self.noted(span, call);
         self.collective(span, call, about);
         self.messages(span, (call, waits), about);
         if !(span.operations.is_empty() && span.synchronised.is_empty() && self.operated.is_none()) {

@@ -1,7 +1,10 @@
 //! Calls and messages for tests.
 
-use crate::model::{Call, Key, NO_SITE, Side, Way};
 use mpi_functions::Mode;
+use mpi_functions::signature::Signature;
+
+use crate::model::{Call, Key, NO_SITE, Side, Way};
+use crate::names::{Function, Names};
 
 /// A call of a rank.
 pub(crate) fn call(rank: u32, (begin, end): (u64, u64)) -> Call {
@@ -23,5 +26,13 @@ pub(crate) fn side(rank: u32, times: (u64, u64), peer: u32) -> Side {
         order: 0,
         alone: true,
         buffer: 0,
+        signature: Signature::default(),
     }
+}
+
+/// Names of these functions, by their places.
+pub(crate) fn named(functions: &[&str]) -> Names {
+    let mut names = Names::default();
+    names.functions.extend(functions.iter().map(|name| Function::of(name)));
+    names
 }

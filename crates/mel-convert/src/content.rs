@@ -2,8 +2,8 @@
 
 use mel_log::format::{u16_at, u32_at, u64_at};
 use mel_log::{
-    Collective, Completion, Entry, Epoch, Message, Operation, Record, Sample, Switch, UnseenEvents,
-    UnseenMessages, kind,
+    Collective, Completion, Described, Entry, Epoch, Message, Operation, Overlap, Record, Sample, Switch,
+    UnseenEvents, UnseenMessages, kind,
 };
 
 /// What a record says. What it is about, a communicator or a window, is the record's `object`.
@@ -33,6 +33,8 @@ pub enum Content {
     UnseenEvents(UnseenEvents),
     /// The call under way found what was polled for, by a thread that has worked between its tests.
     Worked,
+    /// The check of a run has noted something about the call under way.
+    Noted(Noted),
     /// A variable had a value.
     Sample(Sample),
     /// So many events, or samples, were lost before this record.
@@ -67,6 +69,17 @@ pub enum RequestStep {
     CollectiveStarted,
     /// Its collective operation is complete.
     CollectiveComplete,
+}
+
+/// What `mel run --check` notes about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// What its data is.
+    Described(Described),
+    /// It has completed an operation whose buffer another one used at the same time.
+    Overlap(Overlap),
+    /// It has failed, for its message is longer than the receive.
+    Truncated,
 }
 
 /// What happened to a window.
@@ -144,6 +157,9 @@ impl Content {
             kind::UNSEEN_MESSAGES => return Content::UnseenMessages(UnseenMessages::from_payload(payload)),
             kind::UNSEEN_EVENTS => return Content::UnseenEvents(UnseenEvents::from_payload(payload)),
             kind::WORKED => return Content::Worked,
+            kind::DESCRIBED => return Content::Noted(Noted::Described(Described::from_payload(payload))),
+            kind::OVERLAP => return Content::Noted(Noted::Overlap(Overlap::from_payload(payload))),
+            kind::TRUNCATED => return Content::Noted(Noted::Truncated),
             kind::SAMPLE => return Content::Sample(Sample::from_payload(payload)),
             kind::DROPPED => return Content::LostEvents(u64_at(payload, 0)),
             kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
-use super::content::{Content, RequestStep, Transfer, WindowStep};
+use super::content::{Content, Noted, RequestStep, Transfer, WindowStep};
 use super::merge::Merged;
 use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
@@ -59,6 +59,8 @@ pub enum Fact<'a> {
     Sample(Sample),
     /// The call under way found what was polled for, by a thread that has worked between its tests.
     Worked,
+    /// The check of the run has noted something about the call under way.
+    Noted(Noted),
     /// Nothing that concerns anybody: its consequences are in other facts.
     Nothing,
 }
@@ -189,6 +191,7 @@ impl<'a, 't> Facts<'a, 't> {
             }
             Content::Phase(number) => Fact::Phase(number),
             Content::Worked => Fact::Worked,
+            Content::Noted(noted) => Fact::Noted(noted),
             Content::Sample(sample) => Fact::Sample(sample),
             Content::UnseenMessages(_) | Content::LostEvents(_) | Content::Unknown => Fact::Nothing,
         }

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::content::{RequestStep, WindowStep, partners};
+use super::content::{Noted, RequestStep, WindowStep, partners};
 use super::facts::{At, EventFact, EventPart, Fact, Facts, MessageFact, WindowFact};
 use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use super::queues::Length;
@@ -43,6 +43,8 @@ pub struct CallSpan<'a> {
     pub completed: (u64, u64),
     /// Whether it found what the thread had polled for while it worked.
     pub worked: bool,
+    /// What the check of the run has noted about it.
+    pub noted: &'a [Noted],
 }
 
 /// From an event `X_begin` to its `X_end`.
@@ -182,6 +184,7 @@ struct OpenCall {
     operations: Vec<OperationInCall>,
     completed: (u64, u64),
     worked: bool,
+    noted: Vec<Noted>,
 }
 
 impl<'a> State<'a> {
@@ -231,6 +234,11 @@ impl<'a> State<'a> {
             Fact::Worked => {
                 if let Some(call) = self.open_call(stream) {
                     call.worked = true;
+                }
+            }
+            Fact::Noted(noted) => {
+                if let Some(call) = self.open_call(stream) {
+                    call.noted.push(noted);
                 }
             }
             Fact::Sample(sample) => visitor.sample(time, &sample),
@@ -325,6 +333,7 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
         operations: &call.operations,
         completed: call.completed,
         worked: call.worked,
+        noted: &call.noted,
     });
 }
 
@@ -346,6 +355,7 @@ impl OpenCall {
             operations,
             completed,
             worked: false,
+            noted: Vec::new(),
         }
     }
 }

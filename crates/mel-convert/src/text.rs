@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::callsites::CallSites;
-use super::content::{Content, RequestStep, Transfer};
+use super::content::{Content, Noted, RequestStep, Transfer};
 use super::merge::Merged;
 use super::run::Run;
 use super::value;
@@ -23,8 +23,10 @@ use mel_log::definitions::{Definitions, EventType, Stream};
 use mel_log::format::NO_OBJECT;
 use mel_log::printable::name;
 use mel_log::{
-    Collective, Message, RankLog, Record, Sample, State, StreamKind, Switch, UnseenEvents, UnseenMessages,
+    Collective, Described, Message, Overlap, RankLog, Record, Sample, State, StreamKind, Switch,
+    UnseenEvents, UnseenMessages,
 };
+use mpi_functions::REDUCTIONS;
 
 /// What is written besides events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,6 +137,7 @@ fn write_record(
             }
         }
         Content::Worked => writeln!(out, " worked between its tests"),
+        Content::Noted(noted) => write_noted(out, log, noted),
         Content::Leave(number) => writeln!(out, " leave {}", function(log, number)),
         Content::Message(transfer) => write_message(out, object, transfer),
         Content::Request(step, request) => writeln!(out, " {} request={request}", request_step(step)),
@@ -175,6 +178,22 @@ fn write_sample(out: &mut impl Write, log: &RankLog, sample: Sample) -> io::Resu
     }
     write!(out, " value={value}")?;
     if variable.unit.is_empty() { writeln!(out) } else { writeln!(out, " {}", name(&variable.unit)) }
+}
+
+fn write_noted(out: &mut impl Write, log: &RankLog, noted: Noted) -> io::Result<()> {
+    match noted {
+        Noted::Described(Described { sent, received, reduction }) => {
+            write!(out, " data sent={sent:#010x} received={received:#010x}")?;
+            match usize::from(reduction).checked_sub(1).map(|place| REDUCTIONS.get(place)) {
+                None => writeln!(out),
+                Some(known) => writeln!(out, " reduction={}", known.unwrap_or(&"own")),
+            }
+        }
+        Noted::Overlap(Overlap { function: first, other, .. }) => {
+            writeln!(out, " buffers of {} and {} overlapped", function(log, first), function(log, other))
+        }
+        Noted::Truncated => writeln!(out, " failed: the message is longer than the receive"),
+    }
 }
 
 fn function(log: &RankLog, number: u16) -> Cow<'_, str> {

@@ -177,6 +177,12 @@ pub mod kind {
     pub const WORKED: u16 = 39;
     /// The process enters a phase that the program has named: its number `u16`, 0 for none. In the stream of the thread that has named it.
     pub const PHASE: u16 = 40;
+    /// Under `mel run --check`, what the call under way sends, receives and computes: [`Described`](super::Described).
+    pub const DESCRIBED: u16 = 41;
+    /// Under `mel run --check`, in the call that completes the first of two operations whose buffers overlapped: [`Overlap`](super::Overlap).
+    pub const OVERLAP: u16 = 42;
+    /// Under `mel run --check`, the call under way has failed because its message is longer than the receive.
+    pub const TRUNCATED: u16 = 43;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -263,6 +269,38 @@ payload! {
         pub sent: u64,
         /// Bytes that this process receives.
         pub received: u64,
+    }
+}
+
+payload! {
+    /// The payload of what a call's data is.
+    #[derive(Eq)]
+    pub struct Described {
+        /// The signature of what is sent, or of what all give; 0 where it is not known.
+        pub sent: u32,
+        /// The signature of what is received.
+        pub received: u32,
+        /// Place of the operation of a reduction among the predefined ones plus 1; 0 where there is none,
+        /// [`OF_THE_PROGRAM`] for one that the program has made.
+        pub reduction: u16,
+    }
+}
+
+/// An operation of reductions that the program has made.
+pub const OF_THE_PROGRAM: u16 = u16::MAX;
+
+payload! {
+    /// The payload of two operations that used one buffer at the same time.
+    #[derive(Eq)]
+    pub struct Overlap {
+        /// Number of the function that started the first one.
+        pub function: u16,
+        /// Number of its call site; 0 where it is not known.
+        pub site: u16,
+        /// Number of the function of the second one.
+        pub other: u16,
+        /// Number of its call site.
+        pub other_site: u16,
     }
 }
 
@@ -504,6 +542,9 @@ mod tests {
             (kind::UNSEEN_EVENTS, "events went unseen"),
             (kind::SAMPLE, "had this value"),
             (kind::WORKED, "worked between its tests"),
+            (kind::DESCRIBED, "sends, receives and computes"),
+            (kind::OVERLAP, "buffers overlapped"),
+            (kind::TRUNCATED, "longer than the receive"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),
             (kind::RMA_COMPLETE, "complete"),

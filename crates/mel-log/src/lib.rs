@@ -66,7 +66,8 @@ pub mod writer;
 
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
 pub use format::{
-    Call, Collective, Completion, Entry, Epoch, HeaderInfo, Message, Operation, Pair, State, kind,
+    Call, Collective, Completion, Described, Entry, Epoch, HeaderInfo, Message, Operation, Overlap, Pair,
+    State, kind,
 };
 pub use gaps::{Switch, UnseenEvents, UnseenMessages};
 pub use limit::is_limit;

@@ -71,6 +71,8 @@ pub struct Config {
     pub comms: Choice,
     /// Whether a trace shows from where MPI functions are called (`MEL_CALLSITES=1`).
     pub call_sites: bool,
+    /// Whether what is looked at for mistakes is recorded, too.
+    pub check: bool,
     /// Whether nothing is recorded before `MPI_Pcontrol(1)` (`MEL_PAUSED=1`).
     pub paused: bool,
     /// Control variables to be set (`MEL_SET`).
@@ -181,6 +183,7 @@ impl Config {
             leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
             trace: reader.is_on(&settings::TRACE) || check,
             call_sites: reader.is_on(&settings::CALLSITES) || check,
+            check,
             paused: reader.is_on(&settings::PAUSED),
             set: reader.text(&settings::SET),
             settable: reader.is_on(&settings::SETTABLE),

@@ -287,7 +287,8 @@ catalogue! {
         option: Some(switch("check")),
         short: "Record what mel analyze needs to find mistakes that do no harm yet: sends that hang when \
                 messages get longer, collective operations to which ranks come with different functions, \
-                roots or counts. Includes --trace and --callsites",
+                roots, counts, operations or types, messages received as another type, buffers that two \
+                operations use at the same time. Includes --trace and --callsites",
         more: "stuck.md#before-it-hangs",
         ..GIVEN
     };

@@ -33,6 +33,13 @@ pub extern "C" fn abi_probe_constants() {
     println!("MPI_SUBVERSION {}", abi.standard.1);
 }
 
+/// What the elements of a datatype are, as a number.
+#[unsafe(no_mangle)]
+pub extern "C" fn abi_probe_signature(datatype: usize) -> u32 {
+    assert!(Abi::detect().is_ok());
+    questions::signature(Datatype::from_word(datatype)).0
+}
+
 /// Prints the fields of a status.
 ///
 /// # Safety

@@ -5,6 +5,8 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
+use mpi_functions::REDUCTIONS;
+
 use crate::{
     Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr, ToolConstants, Win, next,
 };
@@ -74,6 +76,16 @@ constants! {
     max: Op = "MPI_MAX",
     min: Op = "MPI_MIN",
     no_op: Op = "MPI_NO_OP",
+    prod: Op = "MPI_PROD",
+    land: Op = "MPI_LAND",
+    lor: Op = "MPI_LOR",
+    lxor: Op = "MPI_LXOR",
+    band: Op = "MPI_BAND",
+    bor: Op = "MPI_BOR",
+    bxor: Op = "MPI_BXOR",
+    minloc: Op = "MPI_MINLOC",
+    maxloc: Op = "MPI_MAXLOC",
+    replace: Op = "MPI_REPLACE",
     info_null: Info = "MPI_INFO_NULL",
     errors_return: Errhandler = "MPI_ERRORS_RETURN",
     any_source: c_int = "MPI_ANY_SOURCE",
@@ -93,6 +105,8 @@ constants! {
     success: c_int = "MPI_SUCCESS",
     err_in_status: c_int = "MPI_ERR_IN_STATUS",
     err_pending: c_int = "MPI_ERR_PENDING",
+    err_truncate: c_int = "MPI_ERR_TRUNCATE",
+    combiner_struct: c_int = "MPI_COMBINER_STRUCT",
     ident: c_int = "MPI_IDENT",
     congruent: c_int = "MPI_CONGRUENT",
     cart: c_int = "MPI_CART",
@@ -104,6 +118,30 @@ constants! {
     max_processor_name: usize = "MPI_MAX_PROCESSOR_NAME",
     max_object_name: usize = "MPI_MAX_OBJECT_NAME",
     max_error_string: usize = "MPI_MAX_ERROR_STRING",
+}
+
+impl Constants {
+    /// The place of a predefined operation in [`REDUCTIONS`]; `None` of one that the program has made.
+    #[must_use]
+    pub fn reduction(&self, op: Op) -> Option<usize> {
+        let all: [Op; REDUCTIONS.len()] = [
+            self.sum,
+            self.prod,
+            self.min,
+            self.max,
+            self.land,
+            self.lor,
+            self.lxor,
+            self.band,
+            self.bor,
+            self.bxor,
+            self.minloc,
+            self.maxloc,
+            self.replace,
+            self.no_op,
+        ];
+        all.iter().position(|known| *known == op)
+    }
 }
 
 // SAFETY: the pointers among the constants are addresses to compare with, never to dereference.
@@ -175,6 +213,16 @@ pub(crate) const MPICH: Constants = Constants {
     max: Op(0x5800_0001),
     min: Op(0x5800_0002),
     no_op: Op(0x5800_000e),
+    prod: Op(0x5800_0004),
+    land: Op(0x5800_0005),
+    lor: Op(0x5800_0007),
+    lxor: Op(0x5800_0009),
+    band: Op(0x5800_0006),
+    bor: Op(0x5800_0008),
+    bxor: Op(0x5800_000a),
+    minloc: Op(0x5800_000b),
+    maxloc: Op(0x5800_000c),
+    replace: Op(0x5800_000d),
     info_null: Info(0x1c00_0000),
     errors_return: Errhandler(0x5400_0001),
     any_source: -2,
@@ -194,6 +242,8 @@ pub(crate) const MPICH: Constants = Constants {
     success: 0,
     err_in_status: 17,
     err_pending: 18,
+    err_truncate: 14,
+    combiner_struct: 12,
     ident: 0,
     congruent: 1,
     cart: 2,
@@ -235,6 +285,16 @@ pub(crate) const STANDARD: Constants = Constants {
     max: Op(0x23),
     min: Op(0x22),
     no_op: Op(0x3d),
+    prod: Op(0x24),
+    land: Op(0x30),
+    lor: Op(0x31),
+    lxor: Op(0x32),
+    band: Op(0x28),
+    bor: Op(0x29),
+    bxor: Op(0x2a),
+    minloc: Op(0x38),
+    maxloc: Op(0x39),
+    replace: Op(0x3c),
     info_null: Info(0x130),
     errors_return: Errhandler(0x143),
     any_source: -1,
@@ -254,6 +314,8 @@ pub(crate) const STANDARD: Constants = Constants {
     success: 0,
     err_in_status: 19,
     err_pending: 18,
+    err_truncate: 15,
+    combiner_struct: 110,
     ident: 201,
     congruent: 202,
     cart: 211,
@@ -302,6 +364,16 @@ pub(crate) fn open_mpi() -> Option<Constants> {
         max: Op(object(c"ompi_mpi_op_max")?),
         min: Op(object(c"ompi_mpi_op_min")?),
         no_op: Op(object(c"ompi_mpi_op_no_op")?),
+        prod: Op(object(c"ompi_mpi_op_prod")?),
+        land: Op(object(c"ompi_mpi_op_land")?),
+        lor: Op(object(c"ompi_mpi_op_lor")?),
+        lxor: Op(object(c"ompi_mpi_op_lxor")?),
+        band: Op(object(c"ompi_mpi_op_band")?),
+        bor: Op(object(c"ompi_mpi_op_bor")?),
+        bxor: Op(object(c"ompi_mpi_op_bxor")?),
+        minloc: Op(object(c"ompi_mpi_op_minloc")?),
+        maxloc: Op(object(c"ompi_mpi_op_maxloc")?),
+        replace: Op(object(c"ompi_mpi_op_replace")?),
         info_null: Info(object(c"ompi_mpi_info_null")?),
         errors_return: Errhandler(object(c"ompi_mpi_errors_return")?),
         any_source: -1,
@@ -321,6 +393,8 @@ pub(crate) fn open_mpi() -> Option<Constants> {
         success: 0,
         err_in_status: 18,
         err_pending: 19,
+        err_truncate: 15,
+        combiner_struct: 11,
         ident: 0,
         congruent: 1,
         cart: 1,

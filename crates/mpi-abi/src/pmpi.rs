@@ -28,6 +28,6 @@ pub(crate) use p2p::request_toint;
 pub use p2p::{Probed, cancel, iprobe, irecv, isend, issend, recv, request_free, send, test, wait};
 pub(crate) use process::{abi_version_beside, library_version_of_any_mpi, text};
 pub use process::{
-    abort, error_string, finalized, get_library_version, get_processor_name, get_version, initialized,
-    query_thread, wtime,
+    abort, error_class, error_string, finalized, get_library_version, get_processor_name, get_version,
+    initialized, query_thread, wtime,
 };

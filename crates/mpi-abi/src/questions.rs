@@ -20,6 +20,7 @@ mod communicators;
 mod handlers;
 mod infos;
 mod kinds;
+mod signatures;
 mod sizes;
 mod statuses;
 mod topology;
@@ -33,6 +34,7 @@ pub use communicators::{
 pub use handlers::{returning_errors, returning_errors_on, with_errors_returned};
 pub use infos::info_entries;
 pub use kinds::world_is_there;
+pub use signatures::signature;
 pub use sizes::TypeSizes;
 pub use statuses::{get_count, test_cancelled};
 pub use topology::{Neighbours, neighbours};

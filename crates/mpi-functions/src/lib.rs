@@ -15,6 +15,7 @@
 
 mod kind;
 mod operation;
+pub mod signature;
 
 // One line for each function.
 #[rustfmt::skip]
@@ -23,6 +24,24 @@ mod generated;
 pub use generated::{COUNT, FUNCTIONS};
 pub use kind::{Access, FileCall, Kind, Making, Mode, Object, Step, WindowCall};
 pub use operation::{Direction, Operation, Waits};
+
+/// The operations that MPI has for reductions. Files have their places here plus one.
+pub const REDUCTIONS: [&str; 14] = [
+    "MPI_SUM",
+    "MPI_PROD",
+    "MPI_MIN",
+    "MPI_MAX",
+    "MPI_LAND",
+    "MPI_LOR",
+    "MPI_LXOR",
+    "MPI_BAND",
+    "MPI_BOR",
+    "MPI_BXOR",
+    "MPI_MINLOC",
+    "MPI_MAXLOC",
+    "MPI_REPLACE",
+    "MPI_NO_OP",
+];
 
 /// An MPI function.
 #[derive(Debug, PartialEq, Eq)]

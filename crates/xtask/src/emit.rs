@@ -53,7 +53,7 @@ fn header(out: &mut String) -> Result<()> {
     writeln!(out)?;
     writeln!(out, "use std::ffi::{{CStr, c_char, c_int, c_void}};")?;
     writeln!(out)?;
-    writeln!(out, "use mpi_abi::{{Comm, File, HandlePtr, Request, Win}};")?;
+    writeln!(out, "use mpi_abi::{{Comm, File, HandlePtr, Op, Request, Win}};")?;
     writeln!(out)?;
     Ok(())
 }
@@ -101,6 +101,7 @@ fn calls(out: &mut String, functions: &[Function], shapes: &[String]) -> Result<
         ("comm", "Comm", "The communicator that the call is about: its first argument that is one."),
         ("win", "Win", "The window that the call is about."),
         ("file", "File", "The file that the call is about, where it is not closed."),
+        ("op", "Op", "The operation that the call reduces with, or is about."),
         (
             "request",
             "HandlePtr<Request>",

@@ -32,14 +32,7 @@ fn lost(steps: impl IntoIterator<Item = Step>) -> Vec<(Rule, u32, Option<u32>, f
 /// A rank is in an operation of all for these times.
 fn takes_part(rank: u32, function: u16, times: (u64, u64), root: i32) -> Step {
     let call = Call { function, site: 100 + u32::from(function), ..call(rank, times) };
-    Step::Collective(Entry {
-        call,
-        waiting: call,
-        communicator: 0,
-        number: function.into(),
-        root,
-        moved: (0, 0),
-    })
+    Step::Collective(Entry { number: function.into(), root, ..Entry::blocking(call, 0) })
 }
 
 /// A message of blocking calls, in which nothing else happens.
@@ -137,14 +130,7 @@ fn in_turn() -> Vec<Step> {
     for (rank, begin) in [(0, 100), (1, 300), (2, 150)] {
         let call = at(rank, (begin, 310), begin);
         steps.push(Step::Outside(0, call));
-        steps.push(Step::Collective(Entry {
-            call,
-            waiting: call,
-            communicator: 0,
-            number: 0,
-            root: -1,
-            moved: (0, 0),
-        }));
+        steps.push(Step::Collective(Entry::blocking(call, 0)));
     }
     let [sent, completing, received, receiving] = message(0, (0, (360, 362)), (1, (310, 370)));
     let with = |step, of: Call| match step {

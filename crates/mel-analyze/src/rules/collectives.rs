@@ -228,7 +228,7 @@ mod tests {
     fn operation(root: i32, begins: &[u64]) -> Operation {
         let entry = |(rank, begin): (u32, &u64)| {
             let call = call(rank, (*begin, 320));
-            Entry { call, waiting: call, communicator: 0, number: 0, root, moved: (0, 0) }
+            Entry { root, ..Entry::blocking(call, 0) }
         };
         let mut operation = Operation::default();
         (0..).zip(begins).map(entry).for_each(|entry| operation.enter(entry));

@@ -86,6 +86,7 @@ fn steps(number: usize, message: &Message, sends: bool) -> [Step; 2] {
         order: number as u64,
         alone: false,
         buffer: 0,
+        signature: mpi_functions::signature::Signature::default(),
     };
     let completing = Step::Completing(Completing { unit, call, entered: call.begin, count: 1 });
     [completing, if sends { Step::Sent(side) } else { Step::Received(side) }]

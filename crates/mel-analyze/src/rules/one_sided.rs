@@ -145,8 +145,7 @@ impl Windows {
 
     fn fence(&mut self, (window, size): (u32, usize), call: Call, found: &mut impl FnMut(Loss)) {
         let before = self.fences_before.entry((window, call.rank)).or_default();
-        let entry =
-            Entry { call, waiting: call, communicator: window, number: *before, root: -1, moved: (0, 0) };
+        let entry = Entry { number: *before, ..Entry::blocking(call, window) };
         *before += 1;
         let Some(Operation { entries, .. }) = self.fences.enter_last(entry, size) else { return };
         let Some(last) = entries.iter().map(|entry| entry.call).max_by_key(|call| call.begin) else { return };

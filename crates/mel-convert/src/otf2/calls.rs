@@ -134,6 +134,7 @@ impl Conversion<'_> {
             | Fact::LengthAfterPause { .. }
             | Fact::Event(_)
             | Fact::Worked
+            | Fact::Noted(_)
             | Fact::Sample(_)
             | Fact::Nothing => Ok(()),
         }

@@ -30,8 +30,15 @@ pub enum Mistake {
     NeverFreed,
     /// Ranks send before they receive, in a circle, so that they go on only because messages are stored. From a trace alone.
     NeedsStorage,
-    /// Ranks came to one collective operation with different functions, roots or amounts of data. From a trace alone.
+    /// Ranks came to one collective operation with different functions, roots, amounts of data, operations or types. From a trace alone;
+    /// of operations and types, from one of `mel run --check`.
     CollectivesDiffer,
+    /// A message was received as elements of another type than it was sent as. From a trace of `mel run --check` alone, as what follows.
+    TypesDiffer,
+    /// An operation has used a buffer that another one had not done with, and one of them wrote to it.
+    BufferInUse,
+    /// A message was longer than the room for it, and the program has gone on.
+    Truncated,
 }
 
 /// A mistake that did no harm in this run.

@@ -111,8 +111,9 @@ impl ByCommunicator {
     fn row_of(&mut self, place: u32, around: &Around<'_>) -> Option<u32> {
         let number = if place < MOST_PLACES { (around.number)(place) } else { 0 };
         let index = self.places.get(&number).copied().unwrap_or_else(|| {
-            let is_full = self.known.len() >= MOST;
-            if is_full || number == 0 {
+            // Without a number is what comes for a communicator that is gone, an envelope that is late: nothing is full for that.
+            let is_full = self.known.len() >= MOST && number != 0;
+            if is_full {
                 around.table.header().shared_queues.add(1);
             }
             let number = if is_full { 0 } else { number };
@@ -253,6 +254,16 @@ mod tests {
             });
             of.collect()
         }
+    }
+
+    #[test]
+    fn what_comes_for_a_communicator_that_is_gone_shares_a_row_and_fills_no_table() {
+        let mut both = Both::new();
+        for place in [0, MOST_PLACES + 3, MOST_PLACES + 9] {
+            both.insert(place);
+        }
+        let numbers: Vec<u32> = both.rows.known.iter().map(|known| known.number).collect();
+        assert_eq!((numbers, both.table.header().shared_queues.get()), (vec![1, 0], 0));
     }
 
     #[test]

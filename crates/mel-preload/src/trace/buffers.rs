@@ -54,7 +54,7 @@ impl Buffers {
 /// Whether elements of a datatype follow each other without a gap.
 #[cold]
 #[inline(never)]
-fn is_one_piece(datatype: Datatype) -> bool {
+pub(super) fn is_one_piece(datatype: Datatype) -> bool {
     let size = isize::try_from(questions::bytes_of(datatype)).unwrap_or(0);
     size > 0 && questions::type_extent(datatype).ok() == Some((size, 0))
 }

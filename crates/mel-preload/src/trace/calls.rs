@@ -12,6 +12,7 @@ use mpit_sources::rma;
 use mpit_sources::transfers::Transfer;
 
 use super::buffers;
+use super::check::{self, Check};
 use super::chosen::{Chosen, Hidden};
 use super::collectives::{self, Processes};
 use super::handles::Handles;
@@ -54,6 +55,8 @@ pub struct Tracer {
     flags: [AtomicU8; FunctionId::COUNT],
     /// The communicators that are left out, where some may be.
     hidden: Option<&'static Hidden>,
+    /// What more is recorded under `mel run --check`.
+    check: Option<Check>,
 }
 
 /// Its calls are collective operations.
@@ -70,7 +73,9 @@ const BUFFER: u8 = 16;
 const TESTS: u8 = 32;
 /// Who calls it polls no more for what was tested before.
 const ENDS_POLLING: u8 = 64;
-/// What there is to do as a call returns.
+/// There is something to check, at both ends of its calls.
+const CHECKED: u8 = 128;
+/// What there is to do as a call returns only.
 const AT_EXIT: u8 = TESTS | ENDS_POLLING;
 
 impl Tracer {
@@ -85,8 +90,8 @@ impl Tracer {
         recorder: &'static Recorder,
         core: &'static Core,
         logged: &[mpit_events::EventIndex],
-        calls: &Choice,
-        chosen: bool,
+        (calls, chosen): (&Choice, bool),
+        check: bool,
     ) -> Result<&'static Tracer, mpit_events::Error> {
         let mut kinds = [Kind::None; MAX_EVENT_TYPES];
         let mut events = Vec::new();
@@ -124,8 +129,10 @@ impl Tracer {
         }
         let (objects, handles) = (Objects::default(), Handles::default());
         let hidden = chosen.then(|| &*Box::leak(Box::default()));
-        let flags = flags(calls, chosen, recorder.records_call_sites()).map(AtomicU8::new);
-        let tracer = Tracer { abi, recorder, kinds, objects, handles, flags, hidden };
+        let check = check.then(|| Check::new(abi, recorder));
+        let flags = flags(calls, chosen, (recorder.records_call_sites(), check.is_some()));
+        let flags = flags.map(AtomicU8::new);
+        let tracer = Tracer { abi, recorder, kinds, objects, handles, flags, hidden, check };
         let tracer = &*Box::leak(Box::new(tracer));
         match tracer.chosen() {
             Some(chosen) => core.listen_in_bulk(&events, chosen)?,
@@ -197,12 +204,15 @@ impl Tracer {
         if flags & COLLECTIVE != 0 {
             self.collective(function, call);
         }
+        if let Some(check) = self.check.as_ref().filter(|_| flags & CHECKED != 0) {
+            check.enter(here, function, call);
+        }
     }
 
     /// From the next call on these functions are wanted. While no other thread is in an MPI call: what has begun would not be ended.
     pub fn choose(&self, calls: &Choice) {
-        let (chosen, sites) = (self.hidden.is_some(), self.recorder.records_call_sites());
-        for (known, flags) in self.flags.iter().zip(flags(calls, chosen, sites)) {
+        let more = (self.recorder.records_call_sites(), self.check.is_some());
+        for (known, flags) in self.flags.iter().zip(flags(calls, self.hidden.is_some(), more)) {
             known.store(flags, Ordering::Relaxed);
         }
     }
@@ -226,14 +236,19 @@ impl Tracer {
         if number == NO_OBJECT {
             return;
         }
-        let moved = match Transfer::of(self.abi, function, call) {
+        let mut datatype = None;
+        let transfer = Transfer::of(self.abi, function, call);
+        let moved = match &transfer {
             Some(transfer) => {
-                let size = |count, datatype| {
-                    let size = if count > 0 { questions::bytes_of(datatype) } else { 0 };
+                let size = |count, of| {
+                    if count > 0 {
+                        datatype.get_or_insert(of);
+                    }
+                    let size = if count > 0 { questions::bytes_of(of) } else { 0 };
                     u64::try_from(count).unwrap_or(0).saturating_mul(size)
                 };
                 Processes::of(self.abi, transfer.comm)
-                    .and_then(|processes| collectives::moved(self.abi, &transfer, processes, size))
+                    .and_then(|processes| collectives::moved(self.abi, transfer, processes, size))
             }
             // They make an object together, and move no data.
             None => Some(log::Collective { root: NO_ROOT, sent: 0, received: 0 }),
@@ -241,6 +256,9 @@ impl Tracer {
         let Some(moved) = moved else { return };
         let payload = moved.to_payload();
         self.recorder.at_entry(kind::COLLECTIVE, number, &payload);
+        if let (Some(check), Some(transfer)) = (&self.check, transfer) {
+            check.collective(transfer.operation, call, datatype);
+        }
     }
 }
 
@@ -262,7 +280,7 @@ fn is_together(function: FunctionId) -> bool {
 }
 
 /// What there is to do for each function besides recording its calls.
-fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
+fn flags(calls: &Choice, chosen: bool, (sites, check): (bool, bool)) -> [u8; FunctionId::COUNT] {
     let (mut flags, kinds) = ([0; FunctionId::COUNT], kinds());
     for function in FunctionId::all() {
         let kind = kinds[function.index()];
@@ -273,6 +291,7 @@ fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
             | flag(chosen, BY_COMMUNICATOR)
             | flag(sites, CALL_SITE)
             | flag(has_buffer(function), BUFFER)
+            | flag(check && check::looks_at(function), CHECKED)
             | flag(kind == functions::Kind::Tests, TESTS)
             | flag(kind.ends_polling(), ENDS_POLLING);
     }
@@ -295,8 +314,11 @@ impl Hook for Tracer {
     }
 
     #[inline]
-    fn leave(&self, function: FunctionId, call: &mut Call<'_>, result: c_int) {
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, result: c_int) {
         let flags = self.flags[function.index()].load(Ordering::Relaxed);
+        if let Some(check) = self.check.as_ref().filter(|_| flags & CHECKED != 0) {
+            check.leave(here, function, call, result);
+        }
         if flags & TESTS != 0 && result == self.abi.constants.success {
             self.recorder.polled(call);
         }

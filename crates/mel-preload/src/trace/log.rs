@@ -121,7 +121,8 @@ impl Consumer for Log {
         self.listen_to_unbound(recorder);
         if config.trace {
             let chosen = !config.comms.is_all();
-            let tracer = Tracer::listen(abi, recorder, core, self.logged(), &config.calls, chosen);
+            let tracer =
+                Tracer::listen(abi, recorder, core, self.logged(), (&config.calls, chosen), config.check);
             if let Some(tracer) = or_warn(tracer, "calls and messages are not recorded") {
                 let _ = TRACER.set(tracer);
             }
@@ -228,9 +229,9 @@ impl Hook for Late {
     }
 
     #[inline]
-    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         if let Some(tracer) = tracer() {
-            tracer.leave(function, call, code);
+            tracer.leave_in_thread(here, function, call, code);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
 //! - `modules`: the program and its libraries, and where their code lies.
+//! - `check`: what is recorded beside, under `mel run --check`.
 //! - `buffers`: where the data of a blocking call is in memory.
 //! - `callsites`: from where MPI functions are called.
 //! - `chosen`: keeps from the tracer what is not wanted.
@@ -16,6 +17,7 @@
 mod buffers;
 pub mod calls;
 mod callsites;
+mod check;
 mod chosen;
 pub(crate) mod collectives;
 pub mod events;

@@ -199,6 +199,11 @@ impl Recorder {
         thread.recent.get(address, || sites.number(address, |definition| self.define(definition)))
     }
 
+    /// The number of the call site that returns to an address; 0 where it is not known.
+    pub(super) fn site_of(&self, returns_to: Option<NonZeroUsize>) -> u16 {
+        self.with(|thread| self.site(thread, returns_to)).unwrap_or(0)
+    }
+
     /// The call under way sends from here, or receives into it, elements of this datatype.
     pub(super) fn buffer(&self, address: *const c_void, count: i64, datatype: Datatype) {
         // With no elements the datatype may be anything.

@@ -128,6 +128,15 @@ pub fn error_string(code: c_int) -> String {
     }
 }
 
+/// The class of an error code, such as `MPI_ERR_TRUNCATE`; `None` where MPI does not say.
+#[must_use]
+pub fn error_class(code: c_int) -> Option<c_int> {
+    let mut class = 0;
+    // SAFETY: the output is writable; any number may be asked about.
+    unsafe { mpi!(MPI_Error_class(code => c_int, &mut class => *mut c_int)) }.ok()?;
+    Some(class)
+}
+
 /// Seconds since some moment in the past, by MPI's clock; 0 where MPI has none.
 #[must_use]
 pub fn wtime() -> f64 {
