@@ -46,7 +46,6 @@ mod fortran;
 mod hook;
 pub mod io;
 mod lifecycle;
-mod missing;
 pub mod own_thread;
 mod passing;
 mod pcontrol;

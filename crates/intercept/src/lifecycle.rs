@@ -97,6 +97,18 @@ pub(crate) fn resolve() {
     });
 }
 
+/// A function was called that the MPI in use does not have: ends the process as the dynamic linker ends one that lacks a symbol, with its
+/// message and status 127. Without us it would have; but the symbol is defined here.
+#[cold]
+pub(crate) fn end_process(function: &str) -> ! {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let program = program.to_string_lossy();
+    let line = format!("{program}: symbol lookup error: {program}: undefined symbol: {function}\n");
+    crate::standard_error::write(&line);
+    // SAFETY: ends the process at once, without running anything of the application.
+    unsafe { libc::_exit(127) }
+}
+
 /// By this symbol two libraries that contain this crate find each other.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]

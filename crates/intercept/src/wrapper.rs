@@ -210,7 +210,7 @@ macro_rules! wrappers {
         pub(crate) static MISSING: [unsafe extern "C-unwind" fn() -> !; COUNT] = [
             $({
                 unsafe extern "C-unwind" fn missing() -> ! {
-                    crate::missing::end_process(FunctionId::$id.name())
+                    crate::lifecycle::end_process(FunctionId::$id.name())
                 }
                 missing
             },)*

@@ -24,7 +24,6 @@
 
 mod convert;
 mod mpi;
-mod pcontrol;
 mod spellings;
 mod wrapper;
 

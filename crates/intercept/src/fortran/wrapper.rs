@@ -1,14 +1,14 @@
 //! The wrapper of a Fortran subroutine: hand-written once, applied by `generated.rs`.
 
 use std::{
-    ffi::{CStr, c_void},
+    ffi::{CStr, c_int, c_void},
     sync::atomic::{AtomicBool, AtomicPtr, Ordering},
 };
 
 use mpi_abi::next;
 
 use super::mpi::Mpi;
-use crate::{FunctionId, depth::Depth, dispatch, hook, missing};
+use crate::{FunctionId, depth::Depth, dispatch, hook, lifecycle, pcontrol};
 
 /// An interposed name of a subroutine.
 #[repr(C)]
@@ -40,7 +40,7 @@ impl Symbol {
     fn resolve(&self) -> *mut c_void {
         let found = next::next_fortran(self.name);
         if found.is_null() {
-            missing::end_process(&self.name.to_string_lossy());
+            lifecycle::end_process(&self.name.to_string_lossy());
         }
         self.next.store(found, Ordering::Relaxed);
         found
@@ -283,3 +283,23 @@ macro_rules! start {
     };
 }
 pub(super) use start;
+
+// The subroutine `MPI_PCONTROL(LEVEL)`: the only one without an error code, so that it does not fit the others' wrapper.
+
+/// The path of a call that does more than jump, for all names.
+unsafe extern "C-unwind" fn call(symbol: &Symbol, level: *mut c_int) {
+    type Signature = unsafe extern "C-unwind" fn(*mut c_int);
+    if let Some((_, depth)) = seen(symbol, FunctionId::Pcontrol, crate::depth::stack())
+        && wanted(FunctionId::Pcontrol)
+        && !level.is_null()
+    {
+        // SAFETY: the program's integer.
+        pcontrol::show(&depth, unsafe { level.read_unaligned() });
+    }
+    // SAFETY: the next symbol of this name, which has this signature, with the argument of our caller.
+    unsafe { std::mem::transmute::<*mut c_void, Signature>(symbol.next())(level) }
+}
+
+names!(
+    plain Pcontrol [mpi_pcontrol__ mpi_pcontrol MPI_PCONTROL] [F77 mpi_pcontrol_ F08 mpi_pcontrol_f08_] () []
+);
