@@ -1,9 +1,9 @@
 //! The best placement that is found, and whether moving is worth it.
 
-use crate::cost::{Cost, cost};
 use crate::exchange::exchange;
 use crate::hierarchical::hierarchical;
 use crate::scotch::{ScotchError, scotch};
+use crate::slots::Level;
 use crate::standard::Order;
 use crate::{Graph, Placement, Slots};
 
@@ -98,4 +98,33 @@ pub fn advise(graph: &Graph, slots: &Slots) -> Advice {
     let costs = candidates.iter().map(|candidate| candidate.cost.bytes_times_distance);
     let best = costs.enumerate().min_by_key(|(_, cost)| *cost).map_or(0, |(best, _)| best);
     Advice { candidates, best, without_scotch, is_silent }
+}
+
+/// The cost of a placement. The bytes are observed, and are messages where the graph counts these; the distances, those of [`Level`], are
+/// estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Σ bytes × distance over all pairs of ranks.
+    pub bytes_times_distance: u128,
+    /// Bytes between ranks on different nodes.
+    pub between_nodes: u128,
+    /// Bytes between ranks on the same node, on different sockets.
+    pub between_sockets: u128,
+    /// Bytes between ranks on the same socket.
+    pub within_sockets: u128,
+}
+
+/// The cost of a placement, which has an entry for each rank of the graph.
+pub fn cost(graph: &Graph, slots: &Slots, placement: &[u32]) -> Cost {
+    let mut cost = Cost::default();
+    for (a, b, bytes) in graph.pairs() {
+        let (level, bytes) = (slots.common(placement[a as usize], placement[b as usize]), u128::from(bytes));
+        cost.bytes_times_distance += bytes * u128::from(level.distance());
+        match level {
+            Level::Network => cost.between_nodes += bytes,
+            Level::Node => cost.between_sockets += bytes,
+            _ => cost.within_sockets += bytes,
+        }
+    }
+    cost
 }

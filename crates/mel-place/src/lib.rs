@@ -3,19 +3,17 @@
 //! - [`graph`]: how many bytes each pair of ranks exchanges.
 //! - [`topology`]: the machine: nodes, sockets, caches, cores.
 //! - [`slots`]: the places that the ranks of a run may take, and how far they are from each other.
-//! - [`mod@cost`]: Σ bytes × distance of a placement, and what crosses nodes and sockets.
 //! - [`standard`]: the orders that launchers know.
 //! - [`hierarchical`], [`bisect`]: the ranks divided over nodes, sockets, caches, top-down.
 //! - [`exchange`]: what is left to gain by exchanging two ranks.
 //! - [`scotch`]: the mapping of libscotch, where it is installed.
-//! - [`advice`]: the best of all of them, and whether moving is worth it.
+//! - [`advice`]: what a placement costs, the best of all of them, and whether moving is worth it.
 //! - [`files`]: placements as the launchers read them.
 //!
 //! Nothing here reads a command line, draws, or knows how the bytes were counted. All costs are estimates from observed traffic.
 
 pub mod advice;
 pub mod bisect;
-pub mod cost;
 pub mod exchange;
 pub mod files;
 pub mod graph;
@@ -25,8 +23,7 @@ pub mod slots;
 pub mod standard;
 pub mod topology;
 
-pub use advice::{Advice, advise};
-pub use cost::{Cost, cost};
+pub use advice::{Advice, Cost, advise, cost};
 pub use graph::Graph;
 pub use slots::{Level, Slots};
 pub use topology::{Machine, Topology};
