@@ -45,7 +45,6 @@ mod expand;
 pub mod format;
 mod gaps;
 pub mod launcher;
-mod limit;
 pub mod names;
 pub mod number;
 pub mod offers;
@@ -70,9 +69,9 @@ pub use format::{
     State, kind,
 };
 pub use gaps::{Switch, UnseenEvents, UnseenMessages};
-pub use limit::is_limit;
 pub use reader::{RankLog, ReadError, Record};
 pub use samples::{Sample, title_of_element};
+pub use space::is_limit;
 pub use writer::{Appender, LogFile};
 
 /// The name of the event log of a rank inside the directory of its run.

@@ -1,6 +1,7 @@
 //! Space on the file system: reserved before it is used, mapped, given back when it was not used. In files that are kept open while the
-//! program runs, and only as long as they are ours.
+//! program runs, and only as long as they are ours. The size that a log may have, where the user has set one.
 
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -83,4 +84,24 @@ fn size_limit() -> u64 {
     // SAFETY: `limit` is a valid `rlimit` to write to.
     let result = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
     if result == 0 && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur } else { u64::MAX }
+}
+
+/// Chunks that a log has room for however small its limit is: definitions, calls, and events of one thread.
+pub(super) const FEWEST_CHUNKS: u32 = 4;
+
+/// The log has reached the size that it may have.
+#[derive(Debug)]
+pub(super) struct Limit;
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the log has the size that it may have")
+    }
+}
+
+impl std::error::Error for Limit {}
+
+/// Whether a log has taken nothing more because of its limit, and not for lack of space.
+pub fn is_limit(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Limit>())
 }

@@ -39,8 +39,7 @@ use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, RECORD_BYTES, State, VERSION, chunk,
     end_checksum, header, identity_checksum,
 };
-use super::limit::{FEWEST_CHUNKS, Limit};
-use super::space;
+use super::space::{self, FEWEST_CHUNKS, Limit};
 
 /// The event log of one rank, open for writing. Cloning gives another hold on the same log.
 #[derive(Clone, Debug)]

@@ -11,17 +11,15 @@
 //! - [`attributed`]: what performance variables did in each context.
 //! - [`phases`]: the phases of the program.
 //! - [`writer`]: the process under study adds rows, and counts in them.
-//! - `lock`: whether the process runs.
+//! - [`lock`]: whether the process runs.
 //! - [`reader`]: the rows of a file as plain values; copes with any bytes.
 //!
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
-mod actions;
 pub mod attributed;
 pub mod connections;
 pub mod durations;
 pub mod layout;
-pub mod lock;
 pub mod phases;
 mod profiled;
 pub mod queues;
@@ -53,4 +51,35 @@ pub use writer::{Identity, ProfileTable};
 /// The name of the profile table of a rank in the directory of a run.
 pub fn file_name(rank: u32) -> String {
     format!("rank-{rank}.table")
+}
+
+pub mod lock {
+    //! Whether a process runs that writes a file: it holds a lock, which ends with it, however it ends.
+
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+
+    /// Holds the lock as long as the file is open or mapped; whether nobody else holds it. Where the file system has no locks, its process is taken to
+    /// have ended.
+    pub fn hold(file: &File) -> bool {
+        lock(file, libc::LOCK_EX)
+    }
+
+    /// Lets it go.
+    pub fn release(file: &File) {
+        lock(file, libc::LOCK_UN);
+    }
+
+    /// Whether a process holds the lock.
+    #[must_use]
+    pub fn is_held(file: &File) -> bool {
+        // If not, this one has it for a moment, and it ends when the file is closed.
+        !lock(file, libc::LOCK_SH) && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
+    }
+
+    fn lock(file: &File, how: libc::c_int) -> bool {
+        // SAFETY: a system call on an open file, with numbers only.
+        unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) == 0 }
+    }
 }

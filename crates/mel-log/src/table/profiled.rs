@@ -2,7 +2,7 @@
 
 use super::TableRows;
 use crate::Definition;
-use crate::profile::{self, Comparison, Ended, Port, RankProfile};
+use crate::profile::{self, ActionProfile, Comparison, Ended, Port, RankProfile};
 
 impl TableRows {
     /// The profile of the rank. What all ranks together are needed for is not in it: calls, waits, traffic.
@@ -71,6 +71,20 @@ impl TableRows {
     /// How its process ended.
     pub fn how_it_ended(&self) -> Ended {
         Ended::of_table(self.ended, self.is_running)
+    }
+
+    /// The actions of policies as a rank's profile has them. Times are seconds since `MPI_Init*`.
+    pub fn action_profiles(&self) -> Vec<ActionProfile> {
+        let rate = self.ticks_per_second.max(1) as f64;
+        let action = |definition: &Definition| match definition {
+            Definition::Action { at, policy, outcome } => Some(ActionProfile {
+                at_s: at.saturating_sub(self.started) as f64 / rate,
+                policy: policy.clone(),
+                outcome: outcome.clone(),
+            }),
+            _ => None,
+        };
+        self.definitions.iter().filter_map(action).collect()
     }
 }
 
