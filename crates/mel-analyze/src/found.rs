@@ -6,8 +6,8 @@ use mel_verdict::findings::{Causes, Victims};
 use rustc_hash::FxHashMap;
 
 use crate::checks::Checks;
-use crate::loss::{Loss, Rule};
 use crate::model::{NO_SITE, Site};
+use crate::rules::{Loss, Rule};
 
 /// The most times that are kept without which nothing would have been lost.
 const MOST_REMOVED: usize = 1 << 21;

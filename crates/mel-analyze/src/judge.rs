@@ -8,7 +8,6 @@ use mel_verdict::{Blame, Wait};
 
 use crate::did::Did;
 use crate::found::Found;
-use crate::loss::{Loss, Rule};
 use crate::model::{Call, Entry, NO_SITE, Search, Site, Step};
 use crate::names::{Names, Processes};
 use crate::on_path::OnPath;
@@ -16,7 +15,7 @@ use crate::operations::{Operation, Operations};
 use crate::path::{Most, Need, Paths};
 use crate::rules::collectives::Needed;
 use crate::rules::one_sided::Windows;
-use crate::rules::{Thresholds, close, collectives, messages, queues};
+use crate::rules::{Loss, Rule, Thresholds, close, collectives, messages, queues};
 use crate::units::{Part, Unit, Units};
 use crate::what_if::{self, WhatIf};
 use mpi_functions::{Function, Kind, Mode, Waits};

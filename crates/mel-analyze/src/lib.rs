@@ -5,7 +5,7 @@
 //! - [`reader`]: one rank's log, step by step; [`numbering`]: which message a receive takes.
 //! - [`polling`]: calls that ask until they find something are one wait.
 //! - [`units`]: calls with both sides of their messages; [`operations`]: collective operations with all who take part.
-//! - [`rules`]: what a call has lost; [`loss`]: how they say so.
+//! - [`rules`]: what a call has lost.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
 //! - [`path`]: the critical path; [`on_path`]: who did what on it; [`what_if`]: what would be won.
 //! - [`checks`]: mistakes that did no harm.
@@ -19,7 +19,6 @@ pub mod checks;
 pub mod did;
 pub mod found;
 pub mod judge;
-pub mod loss;
 pub mod model;
 pub mod names;
 pub mod numbering;

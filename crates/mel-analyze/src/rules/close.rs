@@ -4,8 +4,7 @@
 //! or it sent before it had received: so neither message depends on the other. Lost is what both transfers could have had in
 //! common.
 
-use super::Thresholds;
-use crate::loss::{Loss, Rule};
+use super::{Loss, Rule, Thresholds};
 use crate::model::{Call, NO_SITE, Side, Way};
 use crate::units::{Part, Unit};
 

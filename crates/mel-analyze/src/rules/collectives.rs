@@ -5,8 +5,7 @@ use mel_log::format::{ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 use mpi_functions::{Function, Operation as Op, Waits};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Thresholds;
-use crate::loss::{Loss, Rule};
+use super::{Loss, Rule, Thresholds};
 use crate::model::{Entry, NO_SITE};
 use crate::names::Processes;
 use crate::operations::Operation;

@@ -6,8 +6,7 @@
 //! its side and is outside of MPI, is a wait without progress. Where both sides had begun before, and nobody is outside, a wait for
 //! requests is as long as the data is on its way.
 
-use super::Thresholds;
-use crate::loss::{Loss, Rule};
+use super::{Loss, Rule, Thresholds};
 use crate::model::{Side, Way};
 use crate::units::{Part, Unit};
 use mpi_functions::Mode;

@@ -3,10 +3,9 @@
 
 use proptest::prelude::*;
 
-use super::Thresholds;
+use super::{Rule, Thresholds};
 use crate::found::Found;
 use crate::judge::Judge;
-use crate::loss::Rule;
 use crate::model::{Call, Completing, Key, Side, Step, Way};
 use crate::names::{Function, Names, Processes};
 use mpi_functions::Mode;

@@ -11,9 +11,8 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::Thresholds;
 use super::messages::Outside;
-use crate::loss::{Loss, Rule};
+use super::{Loss, Rule, Thresholds};
 use crate::model::{Call, Entry, OnWindow};
 use crate::operations::{Operation, Operations};
 use mpi_functions::WindowCall;

@@ -2,7 +2,7 @@
 //!
 //! The rank that loses the time is the cause: it posts its receives late, or in another order than messages come.
 
-use crate::loss::{Loss, Rule};
+use super::{Loss, Rule};
 use crate::model::{NO_SITE, Search};
 use crate::units::Part;
 
