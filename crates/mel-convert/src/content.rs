@@ -89,7 +89,7 @@ pub enum WindowStep {
     Created,
     /// It was freed.
     Freed,
-    /// An operation of this kind was started: its place among [`OPERATIONS`](super::windows::OPERATIONS).
+    /// An operation of this kind was started: its place among [`OPERATIONS`](super::one_sided::OPERATIONS).
     Started(usize, Operation),
     /// The operation of this number is complete.
     Complete {

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use rustc_hash::FxHashMap;
 
 use super::content::{Content, Noted, RequestStep, Transfer, WindowStep};
-use super::merge::Merged;
 use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
+use super::run::Merged;
 use super::types::{Change, Role, Types};
 use mel_log::{Collective, Definitions, Entry, Message, RankLog, Record, Sample, Switch};
 

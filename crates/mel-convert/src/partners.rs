@@ -12,8 +12,7 @@ use ranks::{CommunicationError, Processes, tree};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::content::{Content, RequestStep, Transfer};
-use super::merge::Merged;
-use super::run::Run;
+use super::run::{Merged, Run};
 use mel_log::{Message, RankLog, Record, StreamKind, Switch, UnseenMessages};
 
 /// Which message it is, the same on both of its sides.

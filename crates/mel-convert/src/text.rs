@@ -15,10 +15,8 @@ use std::io::{self, Write};
 
 use super::callsites::CallSites;
 use super::content::{Content, Noted, RequestStep, Transfer};
-use super::merge::Merged;
-use super::run::Run;
-use super::value;
-use super::windows;
+use super::run::{Merged, Run};
+use super::{one_sided, value};
 use mel_log::definitions::{Definitions, EventType, Stream};
 use mel_log::format::NO_OBJECT;
 use mel_log::printable::name;
@@ -144,7 +142,7 @@ fn write_record(
         Content::Collective(Collective { root, sent, received }) => {
             writeln!(out, " collective communicator={object} root={root} sent={sent} received={received}")
         }
-        Content::Window(step) => windows::write(out, object, step),
+        Content::Window(step) => one_sided::write(out, object, step),
         Content::Recording(Switch { on, .. }) => {
             writeln!(out, " recording {}", if on { "on" } else { "off" })
         }

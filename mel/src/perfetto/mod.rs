@@ -39,17 +39,14 @@ use self::proto::{
 use crate::in_order::in_order;
 use mel_convert::callsites::CallSites;
 use mel_convert::facts::MessageFact;
-use mel_convert::lanes::Lanes;
-use mel_convert::one_sided::{EpochSpan, OperationInCall, OperationSpan};
-use mel_convert::operations;
+use mel_convert::one_sided::{EPOCHS, EpochSpan, OPERATIONS, OperationInCall, OperationSpan};
 use mel_convert::partners::Recorded;
 use mel_convert::queues::Length;
 use mel_convert::run::Run;
-use mel_convert::spans::{CallSpan, QueueChange, Region, Visitor, walk};
+use mel_convert::spans::{CallSpan, Lanes, QueueChange, Region, Visitor, walk};
 use mel_convert::time::Timeline;
 use mel_convert::types::{Queue, QueueKind};
-use mel_convert::value;
-use mel_convert::windows::{EPOCHS, OPERATIONS};
+use mel_convert::{types, value};
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record, Sample};
 
@@ -279,7 +276,7 @@ impl Writer<'_> {
     fn transport(&self, stream: u32) -> Option<String> {
         let definitions = &self.log.definitions;
         let source = definitions.sources.get(&definitions.streams.get(&stream)?.source?)?;
-        operations::is_transport(&source.name).then(|| source.name.clone())
+        types::is_transport(&source.name).then(|| source.name.clone())
     }
 
     fn event(&mut self, ticks: u64, kind: Type, event: TrackEvent) {
@@ -516,8 +513,8 @@ impl Visitor for Writer<'_> {
         let Some(event_type) = self.log.definitions.event_types.get(&number) else { return };
         self.summary.events += 1;
         let track_uuid = Some(self.track(Track::Events(stream)));
-        let operation = operations::operation(event_type, &record.payload)
-            .filter(|_| operations::are_operations(event_type));
+        let operation =
+            types::operation(event_type, &record.payload).filter(|_| types::are_operations(event_type));
         let name = operation.map_or(event_type.name.as_str(), |(_, name)| name);
         let name_iid = Some(self.names.number(Kind::Event, name));
         let debug_annotations = self.elements(event_type, &record.payload, record.object);

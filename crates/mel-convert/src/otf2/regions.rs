@@ -9,9 +9,8 @@ use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::facts::{EventFact, EventPart};
-use crate::operations;
 use crate::queues::Length;
-use crate::types::{Role, Types};
+use crate::types::{self, Role, Types};
 use crate::value::{self, Kind};
 use mel_log::RankLog;
 use mel_log::definitions::EventType;
@@ -128,7 +127,7 @@ impl Conversion<'_> {
             }
             (Plan::Operation(Operations { regions, elements }), _) => {
                 let Some(of) = types.get(*number) else { return Ok(()) };
-                let Some((place, name)) = operations::operation(of.definition, &record.payload) else {
+                let Some((place, name)) = types::operation(of.definition, &record.payload) else {
                     return Ok(());
                 };
                 let region = *regions.entry(place).or_insert_with(|| {
@@ -181,7 +180,7 @@ impl Conversion<'_> {
             }
             (Part::End(pair), _) => Plan::Leave(self.region(pair, of.definition)),
             (Part::None, Role::Changes(_)) => Plan::Change,
-            (Part::None, Role::Single) if operations::are_operations(of.definition) => {
+            (Part::None, Role::Single) if types::are_operations(of.definition) => {
                 let elements = self.columns(of.definition);
                 Plan::Operation(Operations { regions: FxHashMap::default(), elements })
             }

@@ -15,8 +15,7 @@ use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::content::{Lock, WindowStep, partners};
 use crate::facts::WindowFact;
-use crate::one_sided::OperationInCall;
-use crate::windows::EPOCHS;
+use crate::one_sided::{EPOCHS, OperationInCall};
 use mel_log::RankLog;
 
 /// The windows of a run.

@@ -15,16 +15,13 @@ use super::moved::{Moved, Pending};
 use super::timeline::{Attribute, Name, Row, RowKind};
 use super::variables::{OfRank, Thinned, room};
 use mel_convert::facts::MessageFact;
-use mel_convert::lanes::Lanes;
-use mel_convert::one_sided::{EpochSpan, OperationSpan};
-use mel_convert::operations;
+use mel_convert::one_sided::{EPOCHS, EpochSpan, OPERATIONS, OperationSpan};
 use mel_convert::partners::MessageIds;
 use mel_convert::queues::Length;
-use mel_convert::spans::{CallSpan, QueueChange, Region, Visitor};
+use mel_convert::spans::{CallSpan, Lanes, QueueChange, Region, Visitor};
 use mel_convert::time::Timeline;
-use mel_convert::types::{Queue, QueueKind, Types};
+use mel_convert::types::{self, Queue, QueueKind, Types};
 use mel_convert::value::{Value, read};
-use mel_convert::windows::{EPOCHS, OPERATIONS};
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record, Sample};
 
@@ -396,16 +393,15 @@ impl Visitor for Pass<'_> {
 
     fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
         let definitions = &self.log.definitions;
-        let Some(of) = definitions.event_types.get(&number).filter(|of| operations::are_operations(of))
-        else {
+        let Some(of) = definitions.event_types.get(&number).filter(|of| types::are_operations(of)) else {
             return;
         };
         let size = of.elements.iter().find(|element| element.name == "size");
         let Some(Value::Unsigned(bytes)) = size.and_then(|size| read(size, &record.payload)) else { return };
-        let Some((place, _)) = operations::operation(of, &record.payload) else { return };
+        let Some((place, _)) = types::operation(of, &record.payload) else { return };
         if self.shown {
             let thread = definitions.streams.get(&stream).map_or(0, |stream| stream.thread);
-            self.moved.add(thread, record.time, operations::is_inward(place), bytes);
+            self.moved.add(thread, record.time, types::is_inward(place), bytes);
         }
     }
 

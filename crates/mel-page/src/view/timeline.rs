@@ -90,7 +90,7 @@ pub enum Attribute {
     },
     /// An operation on a window.
     Operation {
-        /// Its name among [`OPERATIONS`](mel_convert::windows::OPERATIONS).
+        /// Its name among [`OPERATIONS`](mel_convert::one_sided::OPERATIONS).
         operation: &'static str,
         /// The rank whose memory it is, in the group of the window.
         target: i32,
