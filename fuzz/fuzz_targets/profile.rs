@@ -33,7 +33,7 @@ fn profile(input: &[u8]) {
 }
 
 fn rules() -> Vec<mel_rules::rule::Rule> {
-    mel_rules::shipped::rules().unwrap_or_default()
+    mel_rules::file::shipped().unwrap_or_default()
 }
 
 fn table_of_ranks(input: &[u8]) {

@@ -7,10 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::expr::{Expr, ExprError, Quantity};
-use crate::rule::{Rule, Then};
-use crate::setting::Assignment;
+use crate::rule::{Assignment, Rule, Then};
 use crate::text::Template;
-use crate::{of_moment, of_run};
+use crate::{of_run, policy};
 
 /// Why a file has no rules, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +98,7 @@ fn of_table(source: &Source<'_>, rule: Spanned<RuleTable>) -> Result<Rule, FileE
         if !then.tries.is_empty() {
             return Err(source.error(place, "try belongs to advise: set is done while a program runs".into()));
         }
-        let known = of_moment::QUANTITIES;
+        let known = policy::QUANTITIES;
         return Ok(Rule {
             name: rule.name,
             source: rule.source,
@@ -198,4 +197,26 @@ impl Source<'_> {
         };
         table.into_iter().map(assignment).collect()
     }
+}
+
+/// The files of the rules that come with MEL, one for each matter: name and text.
+pub const SHIPPED: [(&str, &str); 6] = [
+    ("eager-open-mpi.toml", include_str!("../rules/eager-open-mpi.toml")),
+    ("eager-mpich.toml", include_str!("../rules/eager-mpich.toml")),
+    ("collectives-open-mpi.toml", include_str!("../rules/collectives-open-mpi.toml")),
+    ("collectives-mpich.toml", include_str!("../rules/collectives-mpich.toml")),
+    ("buffers-mvapich2.toml", include_str!("../rules/buffers-mvapich2.toml")),
+    ("sharp-mvapich2.toml", include_str!("../rules/sharp-mvapich2.toml")),
+];
+
+/// All rules that come with MEL.
+///
+/// # Errors
+/// Never: a test reads them.
+pub fn shipped() -> Result<Vec<Rule>, FileError> {
+    let mut all = Vec::new();
+    for (name, text) in SHIPPED {
+        all.extend(parse(text, name)?);
+    }
+    Ok(all)
 }

@@ -1,8 +1,7 @@
 //! A policy: a rule that is applied while a program runs. As text for the processes of a job, a line for each part.
 
-use crate::expr::Expr;
-use crate::of_moment::QUANTITIES;
-use crate::setting::Assignment;
+use crate::expr::{Expr, Kind, Quantity};
+use crate::rule::Assignment;
 
 /// When something is so in a process, control variables are set there.
 #[derive(Clone, Debug)]
@@ -79,6 +78,20 @@ impl Policy {
             .filter_map(|(_, variable)| variable)
     }
 }
+
+/// The quantities that a policy may name: what is known in a process while it runs.
+pub const QUANTITIES: &[Quantity] = &[
+    Quantity {
+        name: "variable",
+        of: Some("a performance variable"),
+        kind: Kind::List,
+        meaning: "the elements of a performance variable of MPI or of MEL, in this process; of one that is bound to a communicator \
+                  that of MPI_COMM_WORLD",
+    },
+    Quantity { name: "rank", of: None, kind: Kind::Number, meaning: "the rank in MPI_COMM_WORLD" },
+    Quantity { name: "ranks", of: None, kind: Kind::Number, meaning: "the number of ranks" },
+    Quantity { name: "time", of: None, kind: Kind::Seconds, meaning: "the time since MPI_Init" },
+];
 
 #[cfg(test)]
 mod tests {

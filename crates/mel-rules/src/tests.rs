@@ -5,10 +5,9 @@ use mel_log::profile::{
 };
 
 use crate::advice::{Advice, Advices, advise};
-use crate::file::parse;
+use crate::file::{self, parse};
 use crate::of_run::{OfRun, QUANTITIES};
 use crate::rule::Then;
-use crate::shipped;
 
 const OPEN_MPI: &str = "Open MPI v4.1.4, package: some";
 const MPICH: &str = "MPICH Version:\t4.0.2";
@@ -44,7 +43,7 @@ fn run(mpi: &str, function: &str, bytes: u64, total_s: f64, lost: Option<(WaitKi
 }
 
 fn shipped_about(profile: &Profile) -> Advices {
-    advise(&shipped::rules().unwrap(), profile)
+    advise(&file::shipped().unwrap(), profile)
 }
 
 fn names(profile: &Profile) -> Vec<String> {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use mel_log::access;
+use mel_rules::file;
 use mel_rules::policy::Policy;
 use mel_rules::rule::Rule;
-use mel_rules::{file, shipped};
 
 /// Reads them, those of files first.
 ///
@@ -14,7 +14,7 @@ use mel_rules::{file, shipped};
 /// A file cannot be read, others could have written it, or it has something that is no rule: where, and what would be right.
 pub fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
     let mut rules = of_files(files)?;
-    rules.extend(shipped::rules()?);
+    rules.extend(file::shipped()?);
     Ok(rules)
 }
 

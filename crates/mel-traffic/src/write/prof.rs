@@ -12,8 +12,7 @@ use mel_log::profile::{Traffic, TrafficKind};
 
 use crate::choice::Choice;
 use crate::matrix::Cell;
-use crate::rows::Rows;
-use crate::shape::Shape;
+use crate::rows::{Rows, Shape};
 
 /// What one rank has sent to one peer, and the sizes.
 #[derive(Clone, Debug)]
