@@ -18,7 +18,6 @@
 
 mod constants;
 mod detect;
-mod error;
 mod handles;
 pub mod next;
 pub mod pmpi;
@@ -30,10 +29,10 @@ pub mod tool_vars;
 
 pub use constants::{Constants, ThreadLevels};
 pub use detect::{Abi, Family, Unknown};
-pub use error::{Error, Result};
 pub use handles::{
     Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, Session, Win,
 };
+pub use pmpi::call::{Error, Result};
 pub use status::{StatusLayout, StatusPtr};
 pub use tool::ToolConstants;
 pub use tool_events::{

@@ -13,7 +13,6 @@
 pub(crate) mod call;
 mod collectives;
 mod comms;
-mod info;
 mod p2p;
 mod process;
 
@@ -21,9 +20,8 @@ pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, g
 pub(crate) use comms::Out;
 pub use comms::{
     comm_compare, comm_dup, comm_free, comm_return_errors, comm_split, comm_split_type, group_free,
-    has_parent,
+    has_parent, info_create, info_set,
 };
-pub use info::{info_create, info_set};
 pub(crate) use p2p::request_toint;
 pub use p2p::{Probed, cancel, iprobe, irecv, isend, issend, recv, request_free, send, test, wait};
 pub(crate) use process::{abi_version_beside, library_version_of_any_mpi, text};

@@ -21,22 +21,19 @@ mod handlers;
 mod infos;
 mod kinds;
 mod signatures;
-mod sizes;
-mod statuses;
 mod topology;
 mod types;
-mod windows;
 
 pub use communicators::{
     comm_get_name, comm_group, comm_rank, comm_remote_group, comm_remote_size, comm_size, comm_test_inter,
-    group_rank, group_size, group_translate_ranks, is_communicator,
+    group_rank, group_size, group_translate_ranks, is_communicator, win_get_group, win_get_name,
 };
 pub use handlers::{returning_errors, returning_errors_on, with_errors_returned};
 pub use infos::info_entries;
 pub use kinds::world_is_there;
 pub use signatures::signature;
-pub use sizes::TypeSizes;
-pub use statuses::{get_count, test_cancelled};
 pub use topology::{Neighbours, neighbours};
-pub use types::{bytes_of, type_extent, type_name, type_name_at_any_time, type_size, type_size_at_any_time};
-pub use windows::{win_get_group, win_get_name};
+pub use types::{
+    TypeSizes, bytes_of, get_count, test_cancelled, type_extent, type_name, type_name_at_any_time, type_size,
+    type_size_at_any_time,
+};

@@ -18,6 +18,34 @@ unsafe impl Send for UserData {}
 // registered for.
 unsafe impl Sync for UserData {}
 
+/// The requirement on a callback in the context in which an event is raised.
+///
+/// The levels are ordered: a callback that is registered for a higher level may run wherever a
+/// lower level is required, never the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Safety {
+    /// No restriction: any MPI function may be called (`MPI_T_CB_REQUIRE_NONE`).
+    None = 0,
+    /// Inside an MPI call: only functions that MPI allows there (`MPI_T_CB_REQUIRE_MPI_RESTRICTED`).
+    MpiRestricted = 1,
+    /// Additionally several threads at once (`MPI_T_CB_REQUIRE_THREAD_SAFE`).
+    ThreadSafe = 2,
+    /// Additionally from a signal handler (`MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE`).
+    AsyncSignalSafe = 3,
+}
+
+impl Safety {
+    /// All levels, from the least to the most demanding.
+    pub const ALL: [Safety; 4] =
+        [Safety::None, Safety::MpiRestricted, Safety::ThreadSafe, Safety::AsyncSignalSafe];
+
+    /// The level with this number (`MPI_T_cb_safety` as an integer counted from zero).
+    pub fn from_index(index: usize) -> Option<Safety> {
+        Self::ALL.get(index).copied()
+    }
+}
+
 /// An event callback. The third argument is the level at which the event was raised
 /// ([`Safety`](crate::Safety) as an integer). The instance is valid until the function returns.
 /// Runs on the raising thread, without a lock; it must not unwind.

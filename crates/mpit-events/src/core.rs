@@ -8,16 +8,14 @@ use rustc_hash::FxHashMap;
 
 use crate::append_only::AppendOnly;
 use crate::bulk::{Bulk, BulkListener, WORDS};
-use crate::callback::{Callback, DroppedFn, DroppedHandler, EventFn, FreeFn, UserData};
+use crate::callback::{Callback, DroppedFn, DroppedHandler, EventFn, FreeFn, Safety, UserData};
 use crate::deferred::DeferredTypes;
 use crate::dispatch::{Raise, Raiser};
-use crate::error::Error;
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::grace::{Grace, Retired};
 use crate::instance::Instance;
 use crate::object::{BindKind, List, Object, Registrations, Token};
-use crate::registration::{Inner, MAX_GENERATION, MAX_REGISTRATIONS, Registration};
-use crate::safety::Safety;
+use crate::registration::{Error, Inner, MAX_GENERATION, MAX_REGISTRATIONS, Registration};
 use crate::source::{Source, SourceIndex};
 use crate::sync::{Alive, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, shared_array};
 

@@ -10,12 +10,12 @@
 //! that ends has got all.
 
 use crate::append_only::AppendOnly;
+use crate::callback::Safety;
 use crate::core::Core;
-use crate::error::Error;
 use crate::event_payload;
 use crate::event_type::{EventIndex, EventType};
 use crate::object::BindKind;
-use crate::safety::Safety;
+use crate::registration::Error;
 use crate::source::SourceIndex;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 

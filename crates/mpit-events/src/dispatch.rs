@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::bulk::Record;
+use crate::callback::Safety;
 use crate::clock::Ticks;
 use crate::core::Core;
 use crate::event_type::EventIndex;
@@ -14,7 +15,6 @@ use crate::grace::{Grace, Seat, Section};
 use crate::instance::{Instance, Mark, Time};
 use crate::object::{List, Object};
 use crate::payload::Payload;
-use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
 /// How deep events raised inside callbacks nest before they are dropped (and counted).

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use bytemuck::Pod;
 
+use crate::callback::Safety;
 use crate::clock::Ticks;
 use crate::event_type::{EventIndex, EventType};
 use crate::object::Token;
 use crate::payload::ElementValue;
-use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
 /// One occurrence of an event (`MPI_T_event_instance`; MPI-5.0, section 15.3.8; the paper's section

@@ -63,7 +63,6 @@ mod clock;
 mod core;
 mod deferred;
 mod dispatch;
-mod error;
 mod event_type;
 mod grace;
 mod instance;
@@ -73,24 +72,21 @@ mod object;
 mod payload;
 mod registration;
 mod ring;
-mod safety;
 mod source;
 mod sync;
 
 pub use crate::bulk::{BulkListener, MAX_RECORD_PAYLOAD, Record};
-pub use crate::callback::{DroppedFn, EventFn, FreeFn, UserData};
+pub use crate::callback::{DroppedFn, EventFn, FreeFn, Safety, UserData};
 pub use crate::clock::{Clock, Reading, Ticks};
 pub use crate::core::{Core, Producer, core};
 pub use crate::deferred::{Deferred, Occurrences};
 pub use crate::dispatch::{MAX_DEPTH, Prepared, Raise, Raiser};
-pub use crate::error::Error;
 pub use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES, Verbosity};
 pub use crate::instance::Instance;
 pub use crate::object::{BindKind, Object, Token};
 pub use crate::payload::{Element, ElementType, ElementValue, Payload};
-pub use crate::registration::Registration;
+pub use crate::registration::{Error, Registration};
 pub use crate::ring::Ring;
-pub use crate::safety::Safety;
 pub use crate::source::{Ordering, Source, SourceIndex};
 
 #[doc(hidden)]

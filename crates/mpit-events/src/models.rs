@@ -12,9 +12,9 @@ use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use loom::thread;
 
 use crate::append_only::AppendOnly;
+use crate::callback::Safety;
 use crate::grace::{Grace, Retired};
 use crate::object::{BindKind, Token};
-use crate::safety::Safety;
 use crate::source::{Ordering as Order, Source};
 use crate::sync::Alive;
 use crate::{Clock, Core, Error, EventIndex, EventType, Registration, SourceIndex, Ticks, UserData};

@@ -26,7 +26,6 @@ pub mod control;
 pub mod controls;
 mod counted;
 pub mod direct;
-mod error;
 pub mod gauge;
 mod handle;
 pub mod monitoring;
@@ -39,8 +38,7 @@ pub mod store;
 mod variable;
 
 pub use counted::{Counted, Tally};
-pub use error::Error;
 pub use handle::Handle;
 pub use numbers::{Numbered, Numbers, Owner};
 pub use sessions::{All, Variables, Whose, variables};
-pub use variable::{Bind, Class, Contents, Description, Element, Value, Variable, Verbosity};
+pub use variable::{Bind, Class, Contents, Description, Element, Error, Value, Variable, Verbosity};

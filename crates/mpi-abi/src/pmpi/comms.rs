@@ -1,9 +1,9 @@
-//! Communicators and groups.
+//! Communicators, groups and info objects.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::call::{abi, mpi};
-use crate::{Comm, Group, Handle, HandlePtr, Result};
+use crate::{Comm, Group, Handle, HandlePtr, Info, Result};
 
 /// Storage for one handle that MPI returns, whatever its width in memory.
 pub(crate) struct Out(pub(crate) usize);
@@ -113,4 +113,28 @@ pub fn group_free(group: Group) -> Result<()> {
     let mut word = group.word();
     // SAFETY: the in-out parameter is a handle of either width in a machine word.
     unsafe { mpi!(MPI_Group_free((&raw mut word).cast() => *mut c_void)) }
+}
+
+/// A new info object without keys; the caller frees it.
+///
+/// # Errors
+/// [`crate::Error::Missing`] or [`crate::Error::Code`].
+pub fn info_create() -> Result<Info> {
+    let mut word = 0usize;
+    let out: *mut c_void = (&raw mut word).cast();
+    // SAFETY: the output is large enough for a handle of either width.
+    unsafe { mpi!(MPI_Info_create(out => *mut c_void)) }?;
+    // SAFETY: the storage is one initialised machine word, and no handle is wider.
+    Ok(unsafe { HandlePtr::new(out).read() })
+}
+
+/// Adds a key to an info object, or gives it another value.
+///
+/// # Errors
+/// [`crate::Error::Missing`] or [`crate::Error::Code`].
+pub fn info_set(info: Info, key: &CStr, value: &CStr) -> Result<()> {
+    // SAFETY: both are C strings, which MPI only reads; MPI checks the handle.
+    unsafe {
+        mpi!(MPI_Info_set(info.word() => usize, key.as_ptr() => *const c_char, value.as_ptr() => *const c_char))
+    }
 }

@@ -1,11 +1,11 @@
-//! Datatypes.
+//! Datatypes, and what a status holds of them.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use super::kinds::{checked, world_is_there};
 use crate::pmpi::call::{abi, mpi};
 use crate::pmpi::text;
-use crate::{Datatype, Error, Handle, Result};
+use crate::{Datatype, Error, Handle, Result, StatusPtr};
 
 /// How far the elements of a datatype are apart in memory, in bytes, and where the first byte of one is: its extent, and its lower
 /// bound.
@@ -103,4 +103,122 @@ pub fn type_name(datatype: Datatype) -> Result<String> {
         ))
     }?;
     Ok(text(&name, length))
+}
+
+/// Slots: a power of two.
+const SLOTS: usize = 64;
+
+/// A direct-mapped cache of the sizes of datatypes. Not to be shared by threads.
+#[derive(Debug)]
+pub struct TypeSizes([(usize, u64); SLOTS]);
+
+impl Default for TypeSizes {
+    fn default() -> Self {
+        TypeSizes([(usize::MAX, 0); SLOTS])
+    }
+}
+
+impl TypeSizes {
+    /// The bytes of so many elements of a datatype, which MPI is asked about where it is not known, and there are elements; 0 where it
+    /// does not say.
+    #[inline(always)]
+    pub fn of(&mut self, count: i64, datatype: Datatype) -> u64 {
+        self.of_asked(count, datatype, bytes_of)
+    }
+
+    #[inline(always)]
+    fn of_asked(&mut self, count: i64, datatype: Datatype, ask: impl FnOnce(Datatype) -> u64) -> u64 {
+        let word = datatype.word();
+        let slot = &mut self.0[hash(word)];
+        if slot.0 != word {
+            if count <= 0 {
+                // It may be anything.
+                return 0;
+            }
+            *slot = (word, ask(datatype));
+        }
+        u64::try_from(count).unwrap_or(0).saturating_mul(slot.1)
+    }
+
+    /// The datatype is freed: its handle may come back as another.
+    pub fn forget(&mut self, datatype: Datatype) {
+        self.0[hash(datatype.word())] = (usize::MAX, 0);
+    }
+}
+
+#[inline]
+fn hash(datatype: usize) -> usize {
+    // Handles are addresses (aligned) or small numbers in the low bits.
+    (datatype ^ (datatype >> 6) ^ (datatype >> 12)) & (SLOTS - 1)
+}
+
+/// How many elements of `datatype` a received message held; the constant `undefined` when the
+/// bytes do not make whole elements.
+///
+/// # Safety
+/// A status in the layout of this MPI lies at `status`.
+///
+/// # Errors
+/// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
+pub unsafe fn get_count(status: StatusPtr, datatype: Datatype) -> Result<i64> {
+    checked("MPI_Get_count", datatype)?;
+    let mut large = 0i64;
+    // SAFETY: the caller vouches for the status; the output is writable.
+    let result = unsafe {
+        mpi!(MPI_Get_count_c(
+            status.0 => *const c_void, datatype.word() => usize, &mut large => *mut i64
+        ))
+    };
+    match result {
+        Ok(()) => return Ok(large),
+        // An MPI before version 4.
+        Err(Error::Missing(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let mut count = 0;
+    // SAFETY: the caller vouches for the status; the output is writable.
+    unsafe {
+        mpi!(MPI_Get_count(
+            status.0 => *const c_void, datatype.word() => usize, &mut count => *mut c_int
+        ))
+    }?;
+    Ok(count.into())
+}
+
+/// Whether the operation of a status was cancelled.
+///
+/// # Safety
+/// A status in the layout of this MPI lies at `status`.
+///
+/// # Errors
+/// [`Error::Missing`] or [`Error::Code`].
+pub unsafe fn test_cancelled(status: StatusPtr) -> Result<bool> {
+    let mut flag = 0;
+    // SAFETY: the caller vouches for the status; the output is writable.
+    unsafe { mpi!(MPI_Test_cancelled(status.0 => *const c_void, &mut flag => *mut c_int)) }?;
+    Ok(flag != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_asked_for_once_until_it_is_forgotten() {
+        let (mut sizes, datatype) = (TypeSizes::default(), Datatype(7));
+        assert_eq!(sizes.of_asked(3, datatype, |_| 4), 12);
+        assert_eq!(sizes.of_asked(2, datatype, |_| unreachable!("it is known")), 8);
+        sizes.forget(datatype);
+        assert_eq!(sizes.of_asked(1, datatype, |_| 8), 8);
+    }
+
+    #[test]
+    fn a_datatype_of_which_there_are_no_elements_is_not_asked_about() {
+        let (mut sizes, datatype) = (TypeSizes::default(), Datatype(7));
+        for count in [0, -1] {
+            assert_eq!(sizes.of_asked(count, datatype, |_| unreachable!("it may be anything")), 0);
+        }
+        assert_eq!(sizes.of_asked(1, datatype, |_| 8), 8);
+        assert_eq!(sizes.of_asked(-1, datatype, |_| unreachable!("it is known")), 0);
+    }
 }
