@@ -3,9 +3,6 @@
 
 mod api;
 mod emit;
-mod emit_fortran;
-mod emit_table;
-mod fetch;
 mod fortran;
 mod names;
 mod otf2_bindings;
@@ -65,13 +62,13 @@ fn wrappers(check: bool, apis: Option<PathBuf>) -> Result<()> {
     let root = root();
     let text = match apis {
         Some(path) => fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?,
-        None => fetch::description(&root)?,
+        None => api::description(&root)?,
     };
     let functions = api::functions(&text, include_str!("../data/removed.json"))?;
     let files = [
         ("crates/intercept/src/generated.rs", emit::file(&functions)?),
-        ("crates/intercept/src/fortran/generated.rs", emit_fortran::file(&functions)?),
-        ("crates/mpi-functions/src/generated.rs", emit_table::file(&functions)?),
+        ("crates/intercept/src/fortran/generated.rs", emit::fortran_file(&functions)?),
+        ("crates/mpi-functions/src/generated.rs", emit::table_file(&functions)?),
     ];
     for (name, wanted) in files {
         write(&root.join(name), &wanted, check.then_some("cargo xtask wrappers"))?;

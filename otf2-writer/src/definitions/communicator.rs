@@ -1,9 +1,9 @@
-//! Communicators, within one group or between two.
+//! Communicators, within one group or between two; windows for one-sided communication.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Definitions, next_number};
-use crate::refs::{CommRef, GroupRef, StringRef};
+use crate::refs::{CommRef, GroupRef, RmaWinRef, StringRef};
 
 /// A communicator within one group.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,35 @@ impl Definitions {
     fn comm(&mut self, record: CommRecord) -> CommRef {
         let reference = CommRef(next_number(&self.shared.communicators));
         self.shared.communicators.push(record);
+        reference
+    }
+}
+
+/// A window.
+#[derive(Clone, Copy, Debug)]
+pub struct RmaWindow<'a> {
+    /// Its name; empty: readers make one up.
+    pub name: &'a str,
+    /// The communicator of its processes: ranks in the window are ranks in it.
+    pub comm: CommRef,
+    /// Whether each process records `RmaWinCreate` and `RmaWinDestroy`.
+    pub create_destroy_events: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct RmaWinRecord {
+    pub(crate) name: StringRef,
+    pub(crate) comm: CommRef,
+    pub(crate) create_destroy_events: bool,
+}
+
+impl Definitions {
+    /// Defines a window.
+    pub fn rma_window(&mut self, window: RmaWindow<'_>) -> RmaWinRef {
+        let RmaWindow { name, comm, create_destroy_events } = window;
+        let name = self.string(name);
+        let reference = RmaWinRef(next_number(&self.shared.windows));
+        self.shared.windows.push(RmaWinRecord { name, comm, create_destroy_events });
         reference
     }
 }

@@ -1,10 +1,10 @@
-//! Metrics: numbers that are recorded over time, such as the length of a queue.
+//! Metrics: numbers that are recorded over time, such as the length of a queue. Attributes: named, typed values that events may carry.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Definitions, next_number};
 use crate::{
-    refs::{MetricMemberRef, MetricRef, StringRef},
+    refs::{AttributeRef, MetricMemberRef, MetricRef, StringRef},
     value::Type,
 };
 
@@ -164,6 +164,23 @@ impl Definitions {
         let MetricClass { members, occurrence, recorder } = class;
         let members = members.to_vec();
         self.shared.metric_classes.push(MetricClassRecord { members, occurrence, recorder });
+        reference
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct AttributeRecord {
+    pub(crate) name: StringRef,
+    pub(crate) description: StringRef,
+    pub(crate) value_type: Type,
+}
+
+impl Definitions {
+    /// Defines an attribute of events.
+    pub fn attribute(&mut self, name: &str, description: &str, value_type: Type) -> AttributeRef {
+        let reference = AttributeRef::from_raw(next_number(&self.shared.attributes), value_type);
+        let (name, description) = (self.string(name), self.string(description));
+        self.shared.attributes.push(AttributeRecord { name, description, value_type });
         reference
     }
 }

@@ -1,7 +1,6 @@
 //! What exists in an archive. Everything here is plain data in memory: it is written when the
 //! archive is finished, each kind after the kinds that it refers to.
 
-mod attribute;
 mod communicator;
 mod group;
 mod location;
@@ -9,33 +8,28 @@ mod marker;
 mod metric;
 mod paradigm;
 mod region;
-mod rma;
 mod strings;
-mod system;
 mod unified;
 
-pub use communicator::{Communicator, InterCommunicator};
+pub use communicator::{Communicator, InterCommunicator, RmaWindow};
 pub use group::{Group, GroupMembers};
-pub use location::{Location, LocationGroup, LocationGroupKind, LocationKind};
+pub use location::{
+    Location, LocationGroup, LocationGroupKind, LocationKind, SystemTreeDomain, SystemTreeNode,
+};
 pub use marker::Severity;
 pub use metric::{
     MetricBase, MetricClass, MetricMember, MetricMode, MetricOccurrence, MetricOrigin, RecorderKind,
 };
 pub use paradigm::{Paradigm, ParadigmClass, ParadigmDefinition};
 pub use region::{Region, RegionRole};
-pub use rma::RmaWindow;
-pub use system::{SystemTreeDomain, SystemTreeNode};
 
-pub(crate) use attribute::AttributeRecord;
-pub(crate) use communicator::CommRecord;
+pub(crate) use communicator::{CommRecord, RmaWinRecord};
 pub(crate) use group::GroupRecord;
-pub(crate) use location::{LocationGroupRecord, LocationRecord};
+pub(crate) use location::{LocationGroupRecord, LocationRecord, SystemTreeNodeRecord};
 pub(crate) use marker::{Mark, MarkerRecord};
-pub(crate) use metric::{MetricClassRecord, MetricMemberRecord};
+pub(crate) use metric::{AttributeRecord, MetricClassRecord, MetricMemberRecord};
 pub(crate) use paradigm::ParadigmRecord;
 pub(crate) use region::RegionRecord;
-pub(crate) use rma::RmaWinRecord;
-pub(crate) use system::SystemTreeNodeRecord;
 pub(crate) use unified::{Mapping, unify};
 
 use serde::{Deserialize, Serialize};
