@@ -4,9 +4,10 @@
 use std::ffi::{c_char, c_int};
 
 use mpit_events::{Error, EventIndex, EventType, MAX_EVENT_TYPES, core};
+use mpit_vars::control::Domain;
+use mpit_vars::controls::{Entry, controls};
 
 use crate::args::{InOut, Out, Text};
-use crate::controls::enumeration as of_control;
 use crate::entry::guarded;
 use crate::failure::Failure;
 use crate::forward::forward;
@@ -34,6 +35,32 @@ fn behind(handle: EnumHandle) -> Option<&'static EventType> {
     core().event_type(index)
 }
 
+/// Control variables of ours that may have an enumeration.
+const MOST: usize = 256;
+
+/// One byte for each variable: its address, which no MPI can give to another enumeration, is the handle.
+static CONTROL_HANDLES: [u8; MOST] = [0; MOST];
+
+/// The enumeration of a variable; `MPI_T_ENUM_NULL` where it has none.
+pub(crate) fn of_control(entry: &Entry) -> EnumHandle {
+    match entry.description.domain {
+        Domain::Choice(_) if entry.index < MOST => {
+            EnumHandle(&raw const CONTROL_HANDLES as usize + entry.index)
+        }
+        _ => EnumHandle(0),
+    }
+}
+
+/// The name of the enumeration behind a handle of ours, and its items.
+pub(crate) fn behind_control(handle: EnumHandle) -> Option<(Entry, &'static [(i32, &'static str)])> {
+    let index = handle.0.checked_sub(&raw const CONTROL_HANDLES as usize).filter(|index| *index < MOST)?;
+    let entry = controls().entry(index).ok()?;
+    match entry.description.domain {
+        Domain::Choice(items) => Some((entry, items)),
+        _ => None,
+    }
+}
+
 /// The arguments of `MPI_T_enum_get_info`, as they are passed on.
 #[derive(Clone, Copy)]
 struct Info {
@@ -51,7 +78,7 @@ fn get_info(args: Info, profiling: bool) -> Result<(), Failure> {
         Text::from_raw(name).set(InOut::from_raw(name_len), &event_type.name);
         return Ok(());
     }
-    if let Some((entry, items)) = of_control::behind(enumtype) {
+    if let Some((entry, items)) = behind_control(enumtype) {
         ready()?;
         Out::from_raw(num).set(items.len() as c_int);
         Text::from_raw(name).set(InOut::from_raw(name_len), &entry.description.name);
@@ -82,7 +109,7 @@ fn get_item(args: Item, profiling: bool) -> Result<(), Failure> {
         Text::from_raw(name).set(InOut::from_raw(name_len), &element.name);
         return Ok(());
     }
-    if let Some((_, items)) = of_control::behind(enumtype) {
+    if let Some((_, items)) = behind_control(enumtype) {
         ready()?;
         let item = usize::try_from(index).ok().and_then(|index| items.get(index));
         let (number, text) = item.ok_or(Error::InvalidIndex)?;

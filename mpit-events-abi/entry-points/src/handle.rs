@@ -1,17 +1,16 @@
 //! Registration handles: for which event, of which object.
 
 use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpi_abi::ToolFreeFn;
-use mpit_events::{Error, FreeFn, Registration, UserData};
+use mpit_events::{Error, FreeFn, Registration, UserData, core};
 
 use crate::args::Out;
+use crate::callback::{self, DroppedFunction};
 use crate::compose::{self, Whose, answer};
-use crate::hints;
-use crate::info::{self, OutInfo};
+use crate::hints::{self, OutInfo};
 use crate::init::ready;
-use crate::live;
-use crate::numbers::{self, DroppedFunction};
 use crate::object;
 
 entry_points! {
@@ -43,7 +42,7 @@ entry_points! {
         let hints = hints::in_info(info)?;
         let registration = core.alloc(index, token)?;
         hints::replace((registration, None), hints);
-        live::add(registration);
+        lives(registration);
         event_registration.set(registration);
         Ok(())
     }
@@ -61,7 +60,7 @@ entry_points! {
                 Ok(())
             }
             // No hints are nothing to update, which some MPIs take for a mistake.
-            Whose::Mpi(..) if info::is_null(info) => Ok(()),
+            Whose::Mpi(..) if hints::is_null_info(info) => Ok(()),
             // SAFETY: a live registration of the MPI's; the caller has promised the rest.
             Whose::Mpi(mpi, handle) => answer(unsafe { (mpi.event_handle_set_info)(handle, info) }),
         }
@@ -103,7 +102,7 @@ entry_points! {
             return answer(unsafe { (mpi.event_handle_free)(handle, user_data, function) });
         }
         core.free(registration, free_cb_function.map(|function| (function, UserData(user_data))))?;
-        live::remove(registration);
+        lives_no_more(registration);
         hints::forget(registration);
         Ok(())
     }
@@ -120,9 +119,38 @@ entry_points! {
                 compose::set_dropped_handler(mpi, handle, handler)
             };
         }
-        let handler = dropped_cb_function.map(numbers::dropped);
+        let handler = dropped_cb_function.map(callback::dropped_of_core);
         // SAFETY: the caller has promised a function of this type, and takes no user data for it.
         unsafe { core.set_dropped_handler(registration, handler) }?;
         Ok(())
+    }
+}
+
+// The registrations made through this interface that were not freed: what is left at the last `MPI_T_finalize` ends there.
+
+static LIVE: Mutex<Vec<Registration>> = Mutex::new(Vec::new());
+
+fn live() -> MutexGuard<'static, Vec<Registration>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lives(registration: Registration) {
+    live().push(registration);
+}
+
+fn lives_no_more(registration: Registration) {
+    let mut live = live();
+    if let Some(place) = live.iter().position(|&other| other == registration) {
+        live.swap_remove(place);
+    }
+}
+
+/// Frees all of them, without free callbacks: nobody waits for these.
+pub(crate) fn end_all() {
+    let ended = std::mem::take(&mut *live());
+    for registration in ended {
+        // One that another thread has just freed is no error.
+        let _ = core().free(registration, None);
+        hints::forget(registration);
     }
 }

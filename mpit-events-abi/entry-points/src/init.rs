@@ -8,13 +8,10 @@ use mpi_abi::{Abi, Family, pmpi};
 use mpit_events::{Core, core};
 
 use crate::args::Out;
-use crate::compose;
-use crate::controls;
 use crate::entry::guarded;
 use crate::failure::Failure;
 use crate::forward::forward;
-use crate::live;
-use crate::variables;
+use crate::{compose, controls, handle, variables};
 
 /// How often `MPI_T_init_thread` was called more than `MPI_T_finalize`.
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
@@ -79,7 +76,7 @@ fn finalize(profiling: bool) -> Result<(), Failure> {
                 Err(_) => return Err(Failure::NotInitialized),
                 Ok(1) => {
                     last = true;
-                    live::end_all();
+                    handle::end_all();
                     variables::end_all();
                     controls::end_all();
                     if !crashes_now() {

@@ -9,8 +9,7 @@ use crate::args::{InOut, Name, Out, OutArray, Text};
 use crate::compose::{self, Whose};
 use crate::enumeration::{self, EnumHandle};
 use crate::failure::{Failure, numbers};
-use crate::hints::Hints;
-use crate::info::OutInfo;
+use crate::hints::{Hints, OutInfo};
 use crate::init::ready;
 
 entry_points! {

@@ -8,8 +8,7 @@ use mpit_events::{Error, Ordering, Source};
 use crate::args::{InOut, Out, Text};
 use crate::compose::{self, Whose};
 use crate::failure::numbers;
-use crate::hints::Hints;
-use crate::info::OutInfo;
+use crate::hints::{Hints, OutInfo};
 use crate::init::ready;
 
 entry_points! {

@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mpi_abi::{Abi, Family, ToolEvents};
 use mpit_events::{Error, EventIndex, Instance, Registration, SourceIndex, UserData, core};
 
+use crate::callback::DroppedFunction;
 use crate::failure::Failure;
-use crate::numbers::DroppedFunction;
 use indices::{Indices, Owner};
 use registrations::Registrations;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use mpit_events::UserData;
 
-use crate::numbers::DroppedFunction;
+use crate::callback::DroppedFunction;
 
 /// A tool's handler of dropped events, and its own user data where it has some.
 type Handler = (DroppedFunction, Option<UserData>);

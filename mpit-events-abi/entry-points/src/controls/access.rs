@@ -11,7 +11,7 @@ use crate::args::{InOut, Out};
 use crate::failure::Failure;
 use crate::forward::{forward, forward_often};
 use crate::init::ready;
-use crate::listed::answer;
+use crate::variables::answer;
 
 entry_points! {
     /// Makes a handle for a variable and, where that is bound to a kind of object, for the object whose handle lies at

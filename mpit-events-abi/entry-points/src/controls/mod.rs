@@ -8,12 +8,10 @@
 //! |---|---|
 //! | `query` | `cvar_get_num`, `cvar_get_info`, `cvar_get_index` |
 //! | `access` | `cvar_handle_alloc`, `cvar_handle_free`, `cvar_read`, `cvar_write` |
-//! | `enumeration` | none: the enumerations of ours, for `enum_get_info` and `enum_get_item` |
 //!
 //! No lock of ours is held while the MPI is called.
 
 mod access;
-pub(crate) mod enumeration;
 mod query;
 
 use std::ffi::c_int;
@@ -21,7 +19,7 @@ use std::ffi::c_int;
 use mpit_vars::controls::{Controls, controls};
 
 use crate::forward::forward;
-use crate::listed::Listed;
+use crate::variables::Listed;
 
 /// How many variables the MPI has now; none where it has no such function, or does not say.
 fn num_of_mpi(profiling: bool) -> usize {

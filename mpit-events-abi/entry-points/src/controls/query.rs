@@ -7,13 +7,13 @@ use mpit_vars::control::{Description, Domain};
 use mpit_vars::controls::controls;
 use mpit_vars::{Error, Numbered as _, Owner};
 
-use super::{LISTED, enumeration, num_of_mpi};
+use super::{LISTED, num_of_mpi};
 use crate::args::{InOut, Name, Out, Text};
-use crate::enumeration::EnumHandle;
+use crate::enumeration::{EnumHandle, of_control};
 use crate::failure::{Failure, numbers};
 use crate::forward::forward;
 use crate::init::ready;
-use crate::listed::answer;
+use crate::variables::answer;
 
 entry_points! {
     /// The number of control variables; it may grow, it never shrinks.
@@ -65,7 +65,7 @@ entry_points! {
             // SAFETY: not null, so the caller has promised room for a handle of its MPI.
             unsafe { place.set(0, datatype_of(described)?) };
         }
-        enumtype.set(enumeration::of(&ours));
+        enumtype.set(of_control(&ours));
         desc.set(desc_len, &described.description);
         bind.set(numbers.bind[0]);
         scope.set(numbers.scope[described.scope as usize]);

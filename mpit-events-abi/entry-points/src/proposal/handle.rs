@@ -11,12 +11,11 @@ use mpit_events::{FreeFn, Registration, Safety, UserData};
 
 use super::answered;
 use crate::args::{Level, Out};
-use crate::callback;
+use crate::callback::{self, EventFunction};
 use crate::compose::{self, Whose};
 use crate::failure::Failure;
 use crate::handle;
 use crate::init::ready;
-use crate::numbers::{self, EventFunction};
 
 /// `MPI_T_event_dropped_cb_function` of the proposal.
 type DroppedFunction = unsafe extern "C" fn(c_int, Registration, c_int, *mut c_void);
@@ -115,7 +114,7 @@ unsafe extern "C" fn on_free(registration: Registration, level: c_int, function:
     let function = unsafe { std::mem::transmute::<*mut c_void, FreeFn>(function) };
     let user_data = kept.map_or(ptr::null_mut(), |kept| kept.user_data.0);
     // SAFETY: the tool has promised a function of this type that takes this data.
-    unsafe { function(registration, numbers::of_level(level), user_data) };
+    unsafe { function(registration, callback::number_of_level(level), user_data) };
 }
 
 /// Called by the core with the number of lost events. Signal-safe.
@@ -134,5 +133,5 @@ unsafe extern "C" fn on_dropped(
     let function = unsafe { std::mem::transmute::<*mut c_void, DroppedFunction>(function) };
     let count = c_int::try_from(count).unwrap_or(c_int::MAX);
     // SAFETY: the tool has promised a function of this type that takes this data.
-    unsafe { function(count, registration, numbers::of_level(level), kept.user_data.0) };
+    unsafe { function(count, registration, callback::number_of_level(level), kept.user_data.0) };
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use super::answered;
 use crate::args::{InOut, Name, Out, OutArray, Text};
 use crate::enumeration::EnumHandle;
-use crate::info::OutInfo;
+use crate::hints::OutInfo;
 use crate::init::ready;
 use crate::{query, source};
 

@@ -9,7 +9,7 @@ use mpit_vars::{Contents, Element, Error, Handle, Whose, variables};
 use crate::failure::Failure;
 use crate::forward::forward_often;
 use crate::init::ready;
-use crate::listed::answer;
+use crate::variables::answer;
 
 /// Whether the tool means all handles of the session.
 fn is_all(handle: usize) -> bool {

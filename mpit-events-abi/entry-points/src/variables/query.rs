@@ -11,7 +11,7 @@ use crate::enumeration::EnumHandle;
 use crate::failure::{Failure, numbers};
 use crate::forward::forward;
 use crate::init::ready;
-use crate::listed::answer;
+use crate::variables::answer;
 
 /// All classes, in the order of their numbers.
 pub(super) const CLASSES: [Class; 10] = [

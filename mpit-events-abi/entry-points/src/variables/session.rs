@@ -10,8 +10,8 @@ use crate::args::{InOut, Out};
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::init::ready;
-use crate::listed::answer;
 use crate::object;
+use crate::variables::answer;
 
 entry_points! {
     /// A new session: the handles in it are independent of those of others.
