@@ -24,9 +24,15 @@ pub mod cubex;
 pub mod diff;
 pub mod doctor;
 pub mod in_order;
-pub mod net;
 pub mod perfetto;
 pub mod place;
 pub mod progress_bar;
 pub mod speedscope;
 pub mod tables;
+
+pub mod net {
+    //! A run on its network, as text: [`terminal`]; [`beside`]: two runs.
+
+    pub mod beside;
+    pub mod terminal;
+}

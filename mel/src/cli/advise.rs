@@ -1,16 +1,20 @@
-//! `mel advise`: which settings of the MPI rules would try, after a run.
+//! `mel advise`: which settings of the MPI rules would try, after a run. The rules that this and other commands ask: those that come with
+//! MEL, and those of files.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use mel_log::profile::Profile;
 use mel_log::profile::text::layout::wrapped;
 use mel_rules::advice::{Advices, advise};
 
-use super::incomplete::{complain, missing};
+use super::of_run::{complain, missing};
 use super::output::to_stdout;
-use super::rules;
+use mel_log::access;
+use mel_rules::file;
+use mel_rules::policy::Policy;
+use mel_rules::rule::Rule;
 use mel_run::profile as run_profile;
 use mel_tune::advice::{EXPECTATION, text};
 use mel_tune::command::typed;
@@ -46,7 +50,7 @@ pub struct Args {
 /// # Errors
 /// There is no profile, or a file has no rules.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let rules = rules::read(&args.rules)?;
+    let rules = read_rules(&args.rules)?;
     let directory = &args.directory;
     let profile = run_profile::read_with_traffic(directory)
         .with_context(|| format!("cannot say anything about {}", directory.display()))?;
@@ -83,4 +87,40 @@ fn terminal(args: &Args, profile: &Profile, advices: &Advices) -> String {
     said +=
         &wrapped("", &format!("{EXPECTATION} This tries them in paired runs, if the program is started so:"));
     said + &format!("  {}\n", typed(&[], &command.collect::<Vec<_>>()))
+}
+
+/// Reads them, those of files first.
+///
+/// # Errors
+/// A file cannot be read, others could have written it, or it has something that is no rule: where, and what would be right.
+pub fn read_rules(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
+    let mut rules = of_files(files)?;
+    rules.extend(file::shipped()?);
+    Ok(rules)
+}
+
+fn of_files(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
+    let mut rules = Vec::new();
+    for path in files {
+        if let Some(objection) = access::objection_to_code(path) {
+            bail!("{objection}");
+        }
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        rules.extend(file::parse(&text, &path.display().to_string())?);
+    }
+    Ok(rules)
+}
+
+/// The policies of files: their rules that set something.
+///
+/// # Errors
+/// As [`read_rules`]; or a file has a rule that only advises.
+pub fn policies(files: &[PathBuf]) -> anyhow::Result<Vec<Policy>> {
+    let policy = |rule: &Rule| {
+        rule.policy().with_context(|| {
+            format!("rule \"{}\" is no policy: it advises after a run (mel advise), and sets nothing while one goes on", rule.name)
+        })
+    };
+    of_files(files)?.iter().map(policy).collect()
 }

@@ -16,7 +16,7 @@ use mel_log::profile::{Efficiency, LeftOut, left_out, why};
 use mel_run::profile as run_profile;
 use serde::Serialize;
 
-use super::incomplete::complain;
+use super::of_run::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
 use mel_log::profile::text::efficiency::in_words;

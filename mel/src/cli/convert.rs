@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use super::incomplete::{complain, missing};
+use super::of_run::{complain, missing};
 use super::output::{to_stdout, warn, write_file, write_text};
 use crate::progress_bar::ProgressBar;
 use crate::{cubex, perfetto, speedscope};

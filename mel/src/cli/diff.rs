@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::incomplete::missing;
+use super::of_run::missing;
 use super::output::{to_stdout, warn};
 use crate::diff::condition::Condition;
 use crate::diff::terminal::terminal;

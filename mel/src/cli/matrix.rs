@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use super::incomplete::{code, complain, missing};
+use super::of_run::{code, complain, missing};
 use super::output::{to_stdout, write_text};
 use crate::tables;
 use mel_log::profile::Profile;

@@ -6,15 +6,14 @@ use std::process::ExitCode;
 use anyhow::Context;
 use mel_traffic::choice::Asked;
 
-use super::incomplete::{complain, missing};
+use super::of_run::{complain, missing};
 use super::output::{to_stdout, write_file, write_text};
 use crate::net::beside;
 use crate::net::terminal::terminal;
 use mel_net::of_run::{Found, read};
-use mel_page::html;
-use mel_page::png;
 use mel_page::view::network::{network, network_of_two};
 use mel_page::view::{Window, view};
+use mel_page::{html, png};
 use mel_run::profile as run_profile;
 
 /// Shows which links of the network a run has loaded, and by how much

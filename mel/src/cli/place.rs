@@ -7,12 +7,10 @@ use anyhow::{Context, ensure};
 use mel_place::{Topology, files};
 use mel_traffic::choice::Asked;
 
-use super::incomplete::{complain, missing};
+use super::of_run::{complain, missing};
 use super::output::{to_stdout, write_text};
-use crate::place::json::json;
-use crate::place::links::OnLinks;
 use crate::place::terminal::terminal;
-use crate::place::{Found, Of, traffic};
+use crate::place::{Found, Of, OnLinks, graph, json};
 use mel_run::profile as run_profile;
 
 /// Finds a placement of the ranks that sends less over the network and between sockets
@@ -111,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
          `mel collect` brings the files of all nodes together",
         cannot()
     );
-    let graph = traffic::graph(&profile, asked, args.of).with_context(cannot)?;
+    let graph = graph(&profile, asked, args.of).with_context(cannot)?;
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
     let mut found = Found::new(&profile, (args.of, graph), &topology, &source(&args.topology, &topology));
     if !args.fabric.is_empty() {
@@ -190,7 +188,7 @@ mod tests {
         let topology = Topology::of_argument("pack:2 core:2").unwrap();
         Found::new(
             profile,
-            (Of::Bytes, traffic::graph(profile, Asked::default(), Of::Bytes).unwrap()),
+            (Of::Bytes, graph(profile, Asked::default(), Of::Bytes).unwrap()),
             &topology,
             &source("pack:2 core:2", &topology),
         )

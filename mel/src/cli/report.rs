@@ -7,26 +7,24 @@ use anyhow::bail;
 use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::incomplete::{code, complain, missing};
-use super::matrix;
+use super::advise::read_rules;
+use super::of_run::{code, complain, missing};
 use super::output::{to_stdout, write_file};
-use super::{rules, stuck};
+use super::{matrix, stuck};
 use crate::progress_bar::ProgressBar;
 use crate::tables::terminal::terminal;
 use crate::tables::{csv, csv_of_many};
 use mel_convert::Run;
 use mel_convert::run::RunError;
-use mel_log::profile::Profile;
 use mel_log::profile::columns::Columns;
-use mel_log::profile::ends;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
+use mel_log::profile::{Profile, ends};
 use mel_log::{RankLog, State};
-use mel_page::html;
-use mel_page::png;
 use mel_page::view::traffic::traffic;
 use mel_page::view::{View, Window, exact, view};
+use mel_page::{html, png};
 use mel_rules::advice::advise;
 use mel_run::profile as run_profile;
 use mel_tune::advice::pointer;
@@ -171,7 +169,7 @@ fn advised(profile: &Profile, args: &Args) -> anyhow::Result<String> {
     if args.phase.is_some() {
         return Ok(String::new());
     }
-    Ok(pointer(&advise(&rules::read(&[])?, profile), &args.directory))
+    Ok(pointer(&advise(&read_rules(&[])?, profile), &args.directory))
 }
 
 /// Where the run has a whole trace the verdict is exact. What its logs lack is added to what the profile lacks.

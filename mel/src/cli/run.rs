@@ -136,7 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::FAILURE);
     }
-    let policies = match super::rules::policies(&args.policy) {
+    let policies = match super::advise::policies(&args.policy) {
         Ok(policies) => policies,
         Err(error) if is_first_rank() => return Err(error.context("nothing was started")),
         Err(_) => {

@@ -12,7 +12,7 @@ use mel_run::profile as run_profile;
 use mel_scale::history::{self, Entry};
 use mel_scale::{Scaling, Study, page, text};
 
-use super::incomplete::missing;
+use super::of_run::missing;
 use super::output::{to_stdout, warn, write_text};
 
 /// Shows how a program scales: efficiencies over the number of ranks, and what grows with it

@@ -20,7 +20,7 @@ use mel_run::profile as run_profile;
 use mel_stuck::{Group, Job, Look, Pulses, SETTLED_S, Stack, State, Stuck};
 use mel_verdict::words::ranks;
 
-use super::incomplete::complain;
+use super::of_run::complain;
 use super::output::to_stdout;
 
 /// Says why a job hangs: which ranks are in which call, and who has not come

@@ -9,8 +9,8 @@ use anyhow::{Context, bail};
 use mel_rules::advice::{Advices, advise};
 use mel_rules::rule::Rule;
 
+use super::advise::read_rules;
 use super::output::{to_stdout, warn};
-use super::rules;
 use mel_run::profile as run_profile;
 use mel_tune::candidates::{Candidate, of_advice};
 use mel_tune::job::{Check, Jobs, Outcome};
@@ -98,7 +98,7 @@ fn budget(text: &str) -> Result<Duration, String> {
 /// The program cannot be started or fails without a setting, there is no profile, or the budget is too small.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
-    let rules = rules::read(&args.rules)?;
+    let rules = read_rules(&args.rules)?;
     if args.command.iter().any(|word| Path::new(word).file_name().is_some_and(|name| name == "mel")) {
         bail!(
             "leave `mel run` out of the command: it is put before the program where it is needed (--measure program)"

@@ -17,7 +17,6 @@
 //! Times are nanoseconds since the first record of the run.
 
 mod flows;
-mod names;
 mod part;
 mod proto;
 mod samples;
@@ -30,8 +29,7 @@ use std::io::{self, Write};
 use prost::Message as _;
 
 use self::flows::Flows;
-use self::names::{Kind, Names};
-use self::part::Part;
+use self::part::{Kind, Names, Part};
 use self::proto::{
     CounterDescriptor, DebugAnnotation, Packet, ProcessDescriptor, ThreadDescriptor, Trace, TrackDescriptor,
     TrackEvent, Type, Value,

@@ -1,19 +1,22 @@
 //! A better placement of the ranks of a run: what is found by `mel_place`, for users.
 //!
-//! - [`terminal`]: as text.
-//! - [`json`]: all numbers.
-//! - [`links`]: how hot the hottest link of the network gets.
-//! - [`traffic`]: the run's bytes and hosts.
+//! - [`graph`]: the run's bytes.
+//! - [`OnLinks`]: how hot the hottest link of the network gets.
+//! - [`json`]: all numbers; [`terminal`]: as text.
 
-pub mod json;
-pub mod links;
 pub mod terminal;
-pub mod traffic;
 
 use mel_log::number::{general, size};
 use mel_log::profile::Profile;
-use mel_place::advice::LEAST_GAIN;
-use mel_place::{Advice, Graph, Slots, Topology};
+use mel_net::load::is_by_time;
+use mel_net::ranks::{Map, place};
+use mel_net::{Network, Shares, arrange, flows, load};
+use mel_place::advice::{Candidate, LEAST_GAIN};
+use mel_place::{Advice, Cost, Graph, Slots, Topology, cost};
+use mel_traffic::choice::Asked;
+use mel_traffic::{Cell, Choice, ChoiceError, Hosts, Matrix, Rows};
+use petgraph::graph::NodeIndex;
+use serde_json::{Value, json};
 
 /// Hottest links up to this many times as hot as the coolest of them count the same.
 const ALIKE: f64 = 1.02;
@@ -74,7 +77,7 @@ pub struct Found<'a> {
     /// The placements that were compared.
     pub advice: Advice,
     /// What the hottest link of the network carries under each of them, where the network is known.
-    pub links: Option<links::OnLinks>,
+    pub links: Option<OnLinks>,
 }
 
 impl<'a> Found<'a> {
@@ -92,7 +95,7 @@ impl<'a> Found<'a> {
 
     /// Leaves out placements whose hottest link is hotter than the run's, or that cost more. Of the others that is advised whose hottest
     /// link is coolest, if it is much cooler than the run's; else that which costs least.
-    pub fn score_on(&mut self, links: links::OnLinks) {
+    pub fn score_on(&mut self, links: OnLinks) {
         let cost = |place: usize| self.advice.candidates[place].cost.bytes_times_distance;
         let is_no_worse = |place: &usize| links.peaks[*place] <= links.peaks[0] && cost(*place) <= cost(0);
         let all: Vec<usize> = (0..self.advice.candidates.len()).filter(is_no_worse).collect();
@@ -129,5 +132,153 @@ impl<'a> Found<'a> {
             .into_iter()
             .find(|order| order.placement(&self.slots) == self.placement())?;
         self.slots.is_full().then(|| order.name())
+    }
+}
+
+/// Who exchanges how much with whom, in what was asked for; without any choice in all that the program asks for.
+///
+/// # Errors
+/// [`ChoiceError`]: the profile does not say so, or has nothing of such a name.
+pub fn graph(profile: &Profile, asked: Asked<'_>, of: Of) -> Result<Graph, ChoiceError> {
+    let rows = Rows::of(profile);
+    let matrix = Matrix::of(&rows, &Choice::of(&rows, asked)?);
+    let weight = |cell: &Cell| match of {
+        Of::Bytes => cell.bytes,
+        Of::Messages => cell.messages,
+    };
+    let cells = matrix.cells.into_iter().map(|(sender, receiver, cell)| (sender, receiver, weight(&cell)));
+    Ok(Graph::new(rows.size(), cells))
+}
+
+/// Steps of the search for a placement: some seconds.
+const STEPS: u64 = 40_000_000;
+
+/// The hottest link under each placement. Modelled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnLinks {
+    /// In the order of the candidates: seconds that the link needs at least where `by_time`, else bytes.
+    pub peaks: Vec<f64>,
+    /// Whether the capacity of all links is known.
+    pub by_time: bool,
+}
+
+impl OnLinks {
+    /// Adds a placement whose links carry less to the candidates, and sends what goes between ranks over the links under each of them.
+    ///
+    /// # Errors
+    /// The hosts of the slots are not in the network.
+    pub fn of(
+        profile: &Profile,
+        (network, map): (&Network, &Map),
+        asked: Asked<'_>,
+        graph: &Graph,
+        (slots, advice): (&Slots, &mut Advice),
+    ) -> anyhow::Result<OnLinks> {
+        anyhow::ensure!(
+            !map.has_ranks(),
+            "--map puts ranks on hosts, and here they are moved: wanted are lines such as c001 = node1"
+        );
+        let rows = Rows::of(profile);
+        let flows = flows(&rows, asked, &Hosts::of(profile, rows.size()).of_rank)?;
+        let fabric = &network.fabric;
+        let names: Vec<&str> =
+            slots.slots.iter().map(|slot| slots.hosts[slot.host as usize].as_str()).collect();
+        let placed = place(fabric, &names, map)?;
+        anyhow::ensure!(
+            placed.unknown.is_empty(),
+            "{} of the run are not in the network: --map says which they are",
+            placed.unknown.join(", ")
+        );
+        let host_of_slot: Vec<NodeIndex> = placed.host.into_iter().flatten().collect();
+        if !advice.is_silent {
+            let placement =
+                arrange(fabric, &host_of_slot, &advice.candidates[0].placement, &flows.list, STEPS);
+            advice.candidates.push(Candidate {
+                name: "links",
+                cost: cost(graph, slots, &placement),
+                placement,
+            });
+        }
+        let peak = |candidate: &Candidate| {
+            let host = |slot: &u32| Some(host_of_slot[*slot as usize]);
+            let host_of_rank: Vec<_> = candidate.placement.iter().map(host).collect();
+            load(fabric, &host_of_rank, &flows.list, &Shares::default()).peak(fabric)
+        };
+        let peaks = advice.candidates.iter().map(peak).collect();
+        Ok(OnLinks { peaks, by_time: is_by_time(fabric) })
+    }
+}
+
+/// All numbers.
+pub fn json(found: &Found<'_>) -> Value {
+    let Found { slots, advice, .. } = found;
+    let before = &advice.before().placement;
+    let placement = found.placement();
+    let new_ranks = mel_place::files::new_ranks(before, placement);
+    let candidates: Vec<Value> = advice
+        .candidates
+        .iter()
+        .map(|candidate| json!({ "name": candidate.name, "cost": json_of_cost(found.of, &candidate.cost) }))
+        .collect();
+    let of_rank = |rank: usize| {
+        let slot = &slots.slots[placement[rank] as usize];
+        let host = &slots.hosts[slot.host as usize];
+        json!({ "rank": rank, "host": host, "socket": slot.leaf.socket, "core": slot.leaf.core, "split_key": new_ranks[rank] })
+    };
+    json!({
+        "ranks": slots.len(),
+        "topology": found.source,
+        "hosts": slots.hosts,
+        "host_names_made_up": slots.names_made_up,
+        "of": found.of.name(),
+        found.of.name(): capped(found.graph.total()),
+        "crowded_hosts": slots.crowded().collect::<Vec<_>>(),
+        "hosts_where_ranks_were_bound": slots.bound_hosts(),
+        "before": json_of_cost(found.of, &advice.before().cost),
+        "after": json_of_cost(found.of, &advice.after().cost),
+        "best": advice.after().name,
+        "gain": advice.gain(),
+        "move": found.is_worth_it(),
+        "hottest_link": found.links.as_ref().map(|links| json!({
+            "unit": if links.by_time { "s" } else { "bytes" },
+            "before": links.peaks[0],
+            "after": links.peaks[advice.best],
+        })),
+        "map_by": found.map_by(),
+        "candidates": candidates,
+        "without_scotch": advice.without_scotch.as_ref().map(ToString::to_string),
+        "placement": (0..slots.len()).map(of_rank).collect::<Vec<_>>(),
+    })
+}
+
+fn json_of_cost(of: Of, cost: &Cost) -> Value {
+    let of = of.name();
+    json!({
+        format!("{of}_times_distance"): capped(cost.bytes_times_distance),
+        format!("{of}_between_nodes"): capped(cost.between_nodes),
+        format!("{of}_between_sockets"): capped(cost.between_sockets),
+        format!("{of}_within_sockets"): capped(cost.within_sockets),
+    })
+}
+
+/// The greatest number that JSON is sure to carry is that of 64 bits.
+fn capped(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::profile::RankProfile;
+
+    #[test]
+    fn a_profile_without_traffic_has_no_graph() {
+        let profile = Profile { world_size: 2, ranks: vec![RankProfile::default()], ..Profile::default() };
+        assert!(
+            graph(&profile, Asked::default(), Of::Bytes)
+                .unwrap_err()
+                .to_string()
+                .contains("--profile matrix")
+        );
     }
 }
