@@ -12,7 +12,7 @@
 //! | [`progress_model`] | which envelopes the library has taken in, and when | [`matching`]'s envelope |
 //! | [`matching`] | which receive a message takes, as `ob1` does it | |
 //! | [`rma`] | one-sided communication | |
-//! | [`netops`] | what the MPI's transports move below the calls | [`transport`]'s node |
+//! | [`netops`] | what the MPI's transports move below the calls | [`transport`]'s memory |
 //! | [`traffic`] | who sends what to whom | [`transfers`] |
 //! | [`transfers`] | what a collective call moves, as its arguments say | |
 //! | `communicators` | which communicators may MPI be asked about? | |

@@ -5,7 +5,7 @@ use mpi_abi::StatusPtr;
 use mpit_events::Ticks;
 
 use super::comms::{Destination, Route};
-use super::groups::world_rank_of;
+use super::communicators::world_rank_of;
 use super::observer::Message;
 use super::requests::FollowedSend;
 use super::tracker::{Ending, OF_SENDS, Work};

@@ -10,7 +10,7 @@
 //! | [`mode`] | how calls are followed, by who listens |
 //! | [`sends`], [`messages`] | envelopes go out, receives are posted |
 //! | [`completion`], [`endings`] | requests end |
-//! | [`communicators`], [`groups`] | communicators come and go |
+//! | [`communicators`] | communicators come and go; ranks of `MPI_COMM_WORLD` in their groups |
 //! | [`polled`], [`deferred`], [`catch_up`] | calls that have polled are noted, and followed later |
 //! | [`waits`] | what calls have waited for |
 //! | [`glimpse`] | what a call waits for that is under way, seen by another thread |
@@ -28,10 +28,8 @@ mod endings;
 mod exchange;
 pub(crate) mod frame;
 mod glimpse;
-mod groups;
 mod messages;
 mod mode;
-mod not_followed;
 mod observer;
 mod polled;
 pub(crate) mod requests;
@@ -45,11 +43,11 @@ pub(crate) mod tracker;
 mod unheard;
 pub(crate) mod waits;
 
+pub(crate) use communicators::world_ranks;
 pub(crate) use deferred::DeferredCall;
 pub use glimpse::{Asked, Glimpse, OfComm, What};
-pub(crate) use groups::world_ranks;
 pub use mode::{Mode, Part};
-pub use not_followed::NotFollowed;
 pub use observer::{Communicator, During, Message, Observer};
 pub use session::{Ob1Model, Path};
+pub use state::NotFollowed;
 pub use waits::{LeftWaiting, Origin, PostedLate, Received, TestFound, Waited};

@@ -2,7 +2,7 @@
 
 use mpit_events::{Ticks, Token};
 
-use super::not_followed::NotFollowed;
+use super::state::NotFollowed;
 use super::waits::{LeftWaiting, PostedLate, Received, TestFound, Waited};
 use crate::matching::Truth;
 

@@ -6,19 +6,18 @@ use mpi_abi::{Abi, Family, pmpi, questions};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
+use super::communicators::world_ranks;
 use super::descheduled;
-use super::groups::world_ranks;
 use super::mode::{Mode, Part};
-use super::not_followed::NotFollowed;
 use super::observer::Observer;
+use super::state::NotFollowed;
 use super::table::Calls;
 use super::tracker::Tracker;
 use crate::between_calls::{self, BetweenCalls};
 use crate::matching::{Ob1Events, Truth, Waiting};
 use crate::progress_model::Copying;
 use crate::transport::clocks::{NodeClock, Nodes};
-use crate::transport::memory;
-use crate::transport::node::node_identity;
+use crate::transport::memory::{self, node_identity};
 use crate::transport::ring::Ring;
 use crate::transport::segment::Address;
 

@@ -8,7 +8,6 @@ use mpit_events::{Record, Ticks};
 use super::comms::{Comms, Objects};
 use super::deferred::Deferred;
 use super::frame::Buffer;
-use super::not_followed::NotFollowed;
 use super::requests::Requests;
 use super::routes::Routes;
 use super::waits::{Tally, Unmet};
@@ -69,4 +68,17 @@ impl State {
             sink.take(&mut self.between_calls);
         }
     }
+}
+
+/// Counts of what a process has done that its model does not follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotFollowed {
+    /// Communicators with processes of other jobs (`MPI_Comm_spawn`, `MPI_Comm_accept`, `MPI_Comm_connect`,
+    /// `MPI_Comm_join`, MPI-5.0 chapter 11), those of sessions (`MPI_Comm_create_from_group`, section 11.3), and those
+    /// that are made from these.
+    pub communicators: u64,
+    /// Sends, receives and probes on such communicators. A persistent one counts each time it is started.
+    pub calls: u64,
+    /// Partitioned sends and receives (`MPI_Psend_init`, `MPI_Precv_init`, chapter 4.2).
+    pub partitioned: u64,
 }

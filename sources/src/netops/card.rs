@@ -19,7 +19,7 @@ const PORTS: usize = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Card {
-    /// The node ([`node_identity`](crate::transport::node::node_identity)).
+    /// The node ([`node_identity`](crate::transport::memory::node_identity)).
     node: [i32; 2],
     /// The addresses of its hosts, IPv4 as IPv6 has it; zeros where there are no more.
     addresses: [[u8; 16]; ADDRESSES],

@@ -12,7 +12,7 @@ use rustc_hash::FxHasher;
 
 use super::card::{Card, Listening, bytes};
 use super::fabric;
-use crate::transport::node::node_identity;
+use crate::transport::memory::node_identity;
 
 /// The card of this process. Allocates, and reads some files of the system.
 pub(super) fn card() -> Card {

@@ -7,20 +7,16 @@
 //!
 //! | file | what it decides |
 //! |---|---|
-//! | [`parameters`] | every number, with its source |
-//! | [`last_poll`] | when a call polled for the last time, where that cannot be known |
-//! | [`interval`] | when a message came that a call has taken in, and when the call was over |
+//! | [`parameters`] | every number, with its source; what it takes to copy a message that comes by rendezvous |
+//! | [`interval`] | when a message came that a call has taken in, when the call was over, and when it polled for the last time, where that cannot be known |
 //! | [`polls`] | which messages one poll takes in, and which it leaves for the next one |
 //! | [`leftover`] | messages that polls have left |
 //! | [`schedule`] | when the process was descheduled |
-//! | [`copying`] | what it takes to copy a message that comes by rendezvous |
 //!
 //! There are two models: [`Progress::Ob1`], Open MPI 4.1 over shared memory, for calls that are followed once they have returned;
 //! and [`Progress::AsItComes`], which takes in what is there, where somebody takes envelopes in between calls, too.
 
-mod copying;
 mod interval;
-mod last_poll;
 mod leftover;
 mod parameters;
 mod polls;
@@ -28,10 +24,8 @@ mod schedule;
 
 use mpit_events::Ticks;
 
-pub use copying::Copying;
-pub use interval::CallInterval;
-pub use last_poll::{Awaits, Polling};
-pub use parameters::Parameters;
+pub use interval::{Awaits, CallInterval, Polling};
+pub use parameters::{Copying, Parameters};
 pub use schedule::Schedule;
 
 use self::polls::Polls;

@@ -11,12 +11,11 @@ use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::Ticks;
 
 use super::events::Moved;
-use super::exchange;
 use super::frame::{Awaited, Frame};
 use super::operation::{Kind, Operation};
 use super::synchronisation::Call as Synchronises;
 use super::tracker::Tracker;
-use super::window::{Base, Window};
+use super::window::{self, Base, Window};
 
 /// The operation that a call has started, from its arguments. `$data`: count and datatype, where they have other names.
 macro_rules! started_by {
@@ -265,11 +264,11 @@ fn passed(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, what: Synchroni
         // SAFETY: MPI has filled the flag, because the call succeeded.
         Call::Win_test(a) if unsafe { a.flag.read() } == 0 => return,
         Call::Win_start(a) => {
-            let targets = window.group.map_or_else(Vec::new, |of| exchange::ranks_in(of, a.group));
+            let targets = window.group.map_or_else(Vec::new, |of| window::ranks_in(of, a.group));
             window.accessed.with(|accessed| *accessed = targets);
         }
         Call::Win_post(a) if tracker.is_observed() => {
-            let origins = window.group.map_or_else(Vec::new, |of| exchange::ranks_in(of, a.group));
+            let origins = window.group.map_or_else(Vec::new, |of| window::ranks_in(of, a.group));
             window.exposed.with(|exposed| *exposed = origins);
         }
         _ => {}

@@ -12,7 +12,6 @@ use mpit_events::{
 };
 
 use super::events::{Event, Events, Moved, RmaEvents};
-use super::exchange;
 use super::frame::{self, Frame, Frames, Operand};
 use super::observer::{Created, Observer, Synchronised};
 use super::operation::{Kind, Operation};
@@ -20,8 +19,7 @@ use super::pending::{Pending, Taken};
 use super::requests::Requests;
 use super::synchronisation::Call;
 use super::times::Times;
-use super::window::{Base, Window};
-use super::windows::Windows;
+use super::window::{self, Base, Window, Windows};
 use crate::Serial;
 
 /// Set beside the bits of the events where observers want operations and epochs.
@@ -152,11 +150,11 @@ impl Tracker {
     /// A window was created on `comm`. `base`: that of this process; none where displacements are addresses.
     #[cold]
     pub(super) fn created(&self, win: Win, comm: Comm, base: Option<Base>) {
-        let (group, members) = match exchange::members(self.abi, win) {
+        let (group, members) = match window::members(self.abi, win) {
             Ok((group, members)) => (Some(group), members),
             Err(_) => (None, Vec::new()),
         };
-        let bases = base.map_or_else(Vec::new, |mine| exchange::bases(mine, &members, comm));
+        let bases = base.map_or_else(Vec::new, |mine| window::bases(mine, &members, comm));
         let token = Token(win.word() as u64);
         let object = self.core.bind(BindKind::Win, token);
         let index = self.made.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,13 @@
-//! A window: the addresses of its targets' memory, its pending operations, its epochs.
+//! A window: the addresses of its targets' memory, its pending operations, its epochs; what its processes exchange once, inside the
+//! collective call that creates it; and all windows of this process.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use bytemuck::{Pod, Zeroable};
-use mpi_abi::Group;
+use mpi_abi::{Abi, Comm, Group, Win, pmpi, questions};
 use mpit_events::{Object, Ticks};
+use rustc_hash::FxHashMap;
 
 use super::pending::Pending;
 use super::synchronisation::Call;
@@ -123,6 +126,91 @@ impl Window {
     /// No process has started anything since the last fence: it has opened no epoch.
     pub(super) fn forget_fence_epoch(&self) {
         self.epochs.with(|epochs| epochs.retain(|epoch| epoch.kind != EpochKind::Fence));
+    }
+}
+
+/// The ranks in `MPI_COMM_WORLD` of a window's processes, and its group; −1 for a process of another job. Takes
+/// memory for each process.
+pub(super) fn members(abi: &Abi, win: Win) -> mpi_abi::Result<(Group, Vec<i32>)> {
+    let group = questions::win_get_group(win)?;
+    let world = questions::comm_group(abi.constants.comm_world)?;
+    let ranks: Vec<i32> = (0..questions::group_size(group)?).collect();
+    let mut translated = vec![abi.constants.undefined; ranks.len()];
+    let result = questions::group_translate_ranks(group, &ranks, world, &mut translated);
+    let _ = pmpi::group_free(world);
+    result?;
+    for rank in &mut translated {
+        if *rank == abi.constants.undefined {
+            *rank = -1;
+        }
+    }
+    Ok((group, translated))
+}
+
+/// The bases of all processes of the window's communicator: sixteen bytes each. None where some are of another job,
+/// which may have no such tool.
+pub(super) fn bases(mine: Base, members: &[i32], comm: Comm) -> Vec<Base> {
+    if members.is_empty() || members.contains(&-1) {
+        return Vec::new();
+    }
+    let mut all = vec![Base::default(); members.len()];
+    match questions::returning_errors_on(comm, || pmpi::allgather(&[mine], &mut all, comm)) {
+        Ok(()) => all,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The ranks in a window of the processes of a group.
+pub(super) fn ranks_in(window: Group, group: Group) -> Vec<i32> {
+    let Ok(size) = questions::group_size(group) else { return Vec::new() };
+    let ranks: Vec<i32> = (0..size).collect();
+    let mut translated = vec![0; ranks.len()];
+    match questions::group_translate_ranks(group, &ranks, window, &mut translated) {
+        Ok(()) => translated,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The windows of this process, by the values of their handles. Finding one takes a lock, so a thread caches the window that it used last,
+/// until the version changes.
+#[derive(Default)]
+#[repr(C)]
+pub(super) struct Windows {
+    /// Changes when the handle of a window or of a datatype may have got another meaning. The first field, beside the
+    /// other fields that each operation reads.
+    version: AtomicU64,
+    table: RwLock<FxHashMap<usize, Arc<Window>>>,
+}
+
+impl Windows {
+    /// What is cached outside of this table is valid as long as this does not change.
+    #[inline(always)]
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Invalidates all caches: a handle is no longer valid.
+    pub(super) fn forget(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn insert(&self, window: Arc<Window>) {
+        self.table.write().unwrap_or_else(PoisonError::into_inner).insert(window.handle, window);
+        self.forget();
+    }
+
+    pub(super) fn remove(&self, handle: usize) -> Option<Arc<Window>> {
+        let window = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&handle);
+        self.forget();
+        window
+    }
+
+    pub(super) fn each(&self, visit: impl FnMut(&Arc<Window>)) {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).values().for_each(visit);
+    }
+
+    pub(super) fn get(&self, handle: usize) -> Option<Arc<Window>> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
     }
 }
 

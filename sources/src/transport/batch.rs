@@ -10,12 +10,12 @@
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use bytemuck::{Pod, Zeroable};
 use mpi_abi::{Abi, Comm, Request, pmpi};
 use mpit_events::{Clock, Ticks};
 use rustc_hash::FxHashMap;
 
 use super::clocks::NodeClock;
-use super::wire::Wire;
 use crate::matching::Envelope;
 
 const TAG: i32 = 7;
@@ -261,6 +261,43 @@ impl Inner {
                 Envelope::from(*wire)
             }));
         }
+    }
+}
+
+/// The message's form of an [`Envelope`]: 40 bytes, in the byte order of the machine (a job's
+/// processes share one).
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Wire {
+    context: u64,
+    sent: u64,
+    bytes: u64,
+    source: i32,
+    tag: i32,
+    sequence: u32,
+    context_of_send: u16,
+    /// Nothing: the size is a multiple of eight.
+    unused: u16,
+}
+
+impl Wire {
+    /// Replaces the time of sending: on its way it is in nanoseconds of the reference's clock.
+    pub fn convert_time(&mut self, convert: impl FnOnce(u64) -> u64) {
+        self.sent = convert(self.sent);
+    }
+}
+
+impl From<Envelope> for Wire {
+    fn from(envelope: Envelope) -> Wire {
+        let Envelope { context, source, tag, sequence, bytes, sent, context_of_send } = envelope;
+        Wire { context, sent: sent.0, bytes, source, tag, sequence, context_of_send, unused: 0 }
+    }
+}
+
+impl From<Wire> for Envelope {
+    fn from(wire: Wire) -> Envelope {
+        let Wire { context, sent, bytes, source, tag, sequence, context_of_send, .. } = wire;
+        Envelope { context, source, tag, sequence, bytes, sent: Ticks(sent), context_of_send }
     }
 }
 

@@ -7,7 +7,5 @@
 pub mod batch;
 pub mod clocks;
 pub mod memory;
-pub mod node;
 pub mod ring;
 pub mod segment;
-pub mod wire;

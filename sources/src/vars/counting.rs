@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mpi_abi::questions::{self, world_is_there};
 use mpi_abi::{Abi, Comm, Datatype, Handle};
+use mpi_functions::Direction;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_vars::Error;
 use mpit_vars::direct::Sent;
@@ -15,7 +16,6 @@ use mpit_vars::store::{Amount, Communicator, Everything, Kind, Shape, Store};
 
 use super::counts::{Counts, NO_COMMUNICATOR, Place, Row, Whom};
 use super::known::Known;
-use super::operations;
 use crate::traffic::{self, To, Traffic};
 
 /// What is counted, and for which communicators.
@@ -146,10 +146,10 @@ impl traffic::Store for Rows {
         let whom = match to.function {
             _ if to.peer >= 0 => one(to.peer),
             Some(_) if !is_root => one(to.root),
-            Some(function) if operations::goes_up(function) => Whom::Above,
+            Some(function) if goes_up(function) => Whom::Above,
             _ => Whom::Each,
         };
-        let operation = to.function.map(|function| (function as u16, operations::shape(function)));
+        let operation = to.function.map(|function| (function as u16, shape(function)));
         let total =
             (kind == Kind::Message && !counts.is_self(communicator, whom)).then(|| SENT.of_thread(thread));
         counts.counted_row(Place { kind, communicator, whom, operation, thread }, total)
@@ -266,5 +266,45 @@ impl Hook for Following {
             Call::Igatherv_c(a) => self.parts(a.comm, a.root, a.recvcounts, a.recvtype),
             _ => {}
         }
+    }
+}
+
+fn direction(function: FunctionId) -> Option<Direction> {
+    function.about().operation().map(mpi_functions::Operation::direction)
+}
+
+/// Its shape, as Open MPI's monitoring component sorts them.
+pub(super) fn shape(function: FunctionId) -> Shape {
+    match direction(function) {
+        Some(Direction::FromRoot) => Shape::OneToAll,
+        Some(Direction::ToRoot) => Shape::AllToOne,
+        Some(Direction::Upwards | Direction::All | Direction::Neighbours) | None => Shape::AllToAll,
+    }
+}
+
+/// Whether data goes to processes of higher rank only.
+pub(super) fn goes_up(function: FunctionId) -> bool {
+    direction(function) == Some(Direction::Upwards)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_an_operation_have_its_shape() {
+        use FunctionId as F;
+        for function in [F::Bcast, F::Ibcast_c, F::Bcast_init, F::Iscatterv, F::Scatter_c] {
+            assert_eq!(shape(function), Shape::OneToAll, "{}", function.name());
+        }
+        for function in [F::Gather, F::Igatherv_c, F::Reduce_init, F::Ireduce] {
+            assert_eq!(shape(function), Shape::AllToOne, "{}", function.name());
+        }
+        for function in
+            [F::Barrier, F::Ibarrier, F::Reduce_scatter, F::Allgather, F::Neighbor_alltoallw, F::Scan]
+        {
+            assert_eq!(shape(function), Shape::AllToAll, "{}", function.name());
+        }
+        assert!(goes_up(F::Iexscan_c) && goes_up(F::Scan_init) && !goes_up(F::Allreduce));
     }
 }

@@ -5,9 +5,8 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `counts` | rows of what was sent, and what variables read from them |
-//! | `operations` | what a collective operation looks like |
 //! | `known` | the communicators that rows and handles are for |
-//! | `counting` | the store of the variables: it follows the program's calls |
+//! | `counting` | the store of the variables: it follows the program's calls; what a collective operation looks like |
 //! | `queues` | the counts of queues and waits: from the events of the backends |
 //!
 //! It must not know who reads the variables.
@@ -15,7 +14,6 @@
 mod counting;
 mod counts;
 mod known;
-mod operations;
 mod queues;
 
 use std::sync::{Arc, OnceLock};
