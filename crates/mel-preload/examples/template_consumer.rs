@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mel::consumer::{Consumer, Parts};
-use mel::run::Run;
-use mel::warn::warn;
+use mel::state::Run;
+use mel::warn;
 use mel_log::profile::Ended;
 use mpit_events::{
     BindKind, Clock, Core, Error, EventIndex, Instance, Object, Ordering, Registration, Safety, Source,

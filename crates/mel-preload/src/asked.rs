@@ -11,9 +11,8 @@ use mpit_events::Clock;
 
 use crate::consumer::while_still;
 use crate::phases::{self, Changed, MAX_PHASES, kept_name};
-use crate::run::Run;
-use crate::state::Session;
-use crate::warn::warn;
+use crate::state::{Run, Session};
+use crate::warn;
 
 /// What a program may ask for.
 #[derive(Clone, Copy, Debug)]

@@ -18,10 +18,9 @@ use mpi_intercept::{Call, FunctionId, Hook};
 use rustc_hash::FxHashMap;
 
 use crate::consumer::{Consumer, Parts};
-use crate::phases;
 use crate::registry::Registry;
-use crate::run::Run;
-use crate::warn::warn;
+use crate::state::Run;
+use crate::{phases, warn};
 
 /// Between two looks at the ring: it has space for a second.
 const PAUSE: Duration = Duration::from_millis(300);

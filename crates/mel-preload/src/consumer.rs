@@ -16,7 +16,7 @@ use mpit_sources::{QueueEvents, rma};
 
 use crate::config::Config;
 use crate::registry::Registry;
-use crate::run::Run;
+use crate::state::Run;
 
 /// What consumers are made of.
 #[derive(Clone, Copy)]

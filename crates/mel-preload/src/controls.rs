@@ -15,11 +15,9 @@ use mpit_vars::controls::controls;
 use mpit_vars::own::Own;
 
 use crate::asked::{self, Asked};
-use crate::phases;
-use crate::run::Run;
 use crate::settings::is_in_hook;
-use crate::state::Session;
-use crate::{trace, vars};
+use crate::state::{Run, Session};
+use crate::{phases, trace, vars};
 
 /// The lists of functions that are recorded, as they were set.
 static CALLS: Mutex<Option<[String; 2]>> = Mutex::new(None);

@@ -79,10 +79,10 @@ pub fn agree(config: &Config, rank: i32, world: Comm) -> Option<PathBuf> {
         match make(config, pmpi::has_parent()) {
             Ok(made) => {
                 // Whoever is killed is left with what stands there.
-                super::warn::warn(&format!("measuring; the results go to {}", made.display()));
+                super::warn(&format!("measuring; the results go to {}", made.display()));
                 path = made.as_os_str().as_bytes().to_vec();
             }
-            Err(line) => super::warn::warn(&line),
+            Err(line) => super::warn(&line),
         }
     }
     let mut length = [path.len() as u64];

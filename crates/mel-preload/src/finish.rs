@@ -16,9 +16,8 @@ use mpit_events::{Clock, core};
 use mpit_sources::matching::Truth;
 use mpit_sources::netops::NetOps;
 
-use super::run::Run;
-use super::state::Session;
-use super::warn::warn;
+use super::state::{Run, Session};
+use super::warn;
 use crate::{collect, processors, truth};
 use files::write_files;
 use mel_log::profile::{self, Ended};

@@ -7,7 +7,7 @@ use mel_log::launcher::is_first_rank;
 use mel_log::settings::EVENTS;
 use mpit_events::Error;
 
-use crate::warn::warn;
+use crate::warn;
 
 /// What was made; else the first rank warns of what is missing without it.
 pub fn or_warn<T>(made: Result<T, Error>, missing: &str) -> Option<T> {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::calls::CallProfiler;
 use crate::consumer::{Consumer, Parts};
-use crate::run::Run;
+use crate::state::Run;
 
 /// Between two looks; calls that are under way for less are left out.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use mel_log::settings::STARTED;
 use mpi_abi::{Abi, Family, next, pmpi};
 
 use super::config::Config;
-use super::warn::warn;
+use super::warn;
 
 /// Whether the launcher has started several processes, of which this one is alone in its `MPI_COMM_WORLD`: how many.
 pub fn alone_among(world_size: i32) -> Option<u64> {

@@ -10,7 +10,7 @@
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - `truth`: how right the model was, for the table.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
-//! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
+//! - [`growth`]: warnings of logs that become large; [`warn`]: a line for the user.
 //! - [`full`]: where the events core has no space for something.
 //! - [`patience`]: how far the work at the end is; [`mpi_ranks`]: how all ranks do it together.
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
@@ -63,7 +63,6 @@ mod processors;
 pub mod queues;
 pub mod registry;
 mod requests;
-pub mod run;
 pub mod session;
 mod settings;
 pub mod state;
@@ -71,11 +70,12 @@ pub mod tools;
 pub mod trace;
 mod truth;
 pub mod vars;
-pub mod warn;
 mod watchdog;
 pub mod windows;
 
+use mel_log::printable;
 use mpi_abi::Abi;
+use mpi_intercept::standard_error;
 // The C functions of the events interface are exported because the crate is linked: others' tools in the
 // same process get the same events.
 use mpit_events_entry_points as _;
@@ -102,8 +102,13 @@ fn start(abi: &'static Abi) {
     let config = config::Config::from_environment();
     // Asked here for the first time, before MPI itself sets such variables.
     if mel_log::launcher::is_first_rank() {
-        config.complaints.iter().for_each(|line| warn::warn(line));
+        config.complaints.iter().for_each(|line| warn(line));
     }
     config.access.set();
     state::Session::prepare(abi, config);
+}
+
+/// Writes a line on standard error; names in it do not end it, nor does a terminal obey them. From any thread; not from a signal handler, as it allocates.
+pub fn warn(line: &str) {
+    standard_error::write(&format!("mel: {}\n", printable::name(line)));
 }

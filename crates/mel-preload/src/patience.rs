@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mpi_intercept::standard_error;
 
-use crate::warn::warn;
+use crate::warn;
 
 /// Work on fewer records is not worth a line at a terminal.
 const LONG: usize = 2_000_000;

@@ -20,9 +20,8 @@ use mpit_events_entry_points::reading::{Bound, Reading};
 
 use crate::consumer::{Consumer, Parts, wants_entries};
 use crate::registry::Registry;
-use crate::run::Run;
-use crate::settings;
-use crate::warn::warn;
+use crate::state::Run;
+use crate::{settings, warn};
 
 /// So many lines of a policy are told in each process; the profile has all.
 const LINES: u32 = 5;

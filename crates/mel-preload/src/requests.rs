@@ -15,9 +15,8 @@ use mpi_intercept::own_thread::OwnThread;
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 
 use crate::consumer::{Consumer, Parts, wants_entries};
-use crate::run::Run;
-use crate::settings;
-use crate::warn::warn;
+use crate::state::Run;
+use crate::{settings, warn};
 
 /// How long the end of the thread is waited for: the file system may hang.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use mpit_vars::control::Domain;
 use mpit_vars::controls::{Entry, controls};
 use mpit_vars::own::Own;
 
-use crate::warn::warn;
+use crate::warn;
 
 thread_local! {
     /// Whether this thread is in a hook of MEL.

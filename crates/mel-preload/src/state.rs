@@ -1,9 +1,12 @@
 //! What MEL keeps in this process: what is switched on, and what is known of the run.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use mel_log::table::ProfileTable;
 use mpi_abi::Abi;
+use mpi_intercept::FunctionId;
 use mpit_events::{Core, Ticks};
 use mpit_sources::QueueEvents;
 use mpit_sources::native::NativeEvents;
@@ -14,7 +17,8 @@ use mpit_sources::vars::QueueCounts;
 use crate::config::Config;
 use crate::consumer::Consumer;
 use crate::registry::Registry;
-use crate::run::Run;
+use crate::trace::recorder::Recorder;
+use crate::trace::samples::SampleLog;
 
 /// MEL in this process. Lives as long as the process.
 pub struct Session {
@@ -52,5 +56,32 @@ impl Session {
     /// The session of this process, made now if there is none.
     pub(crate) fn get_or_make(make: impl FnOnce() -> Session) -> &'static Session {
         SESSION.get_or_init(make)
+    }
+}
+
+/// The run, as this process knows it.
+pub struct Run {
+    pub(crate) rank: i32,
+    pub(crate) size: i32,
+    pub(crate) host: String,
+    pub(crate) directory: Option<PathBuf>,
+    /// Where calls and queues are counted.
+    pub(crate) table: Option<ProfileTable>,
+    pub(crate) recorder: Option<&'static Recorder>,
+    /// Where samples go in the event log, where somebody has some.
+    pub(crate) samples: OnceLock<&'static SampleLog>,
+    pub(crate) pid: u32,
+    /// Its effective user at the start.
+    pub(crate) user: u32,
+    /// The function that has initialised MPI, and when it was entered.
+    pub(crate) function: FunctionId,
+    pub(crate) started: Ticks,
+}
+
+impl Run {
+    /// Where samples go in the event log, if there is one. For who has some: it takes memory.
+    pub(crate) fn samples(&self) -> Option<&'static SampleLog> {
+        let make = |recorder| *self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+        self.recorder.map(make)
     }
 }

@@ -8,7 +8,7 @@ use mpi_abi::pmpi;
 use mpit_sources::calls::Observer;
 
 use super::state::Session;
-use super::warn::warn;
+use super::warn;
 
 /// Whether the model runs for tools.
 static RUNS: AtomicBool = AtomicBool::new(false);

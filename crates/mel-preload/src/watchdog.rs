@@ -27,9 +27,8 @@ use mpi_intercept::own_thread::OwnThread;
 use mpit_events::Ticks;
 
 use crate::consumer::{Consumer, Parts};
-use crate::run::Run;
-use crate::state::Session;
-use crate::warn::warn;
+use crate::state::{Run, Session};
+use crate::warn;
 
 /// The exit code of a process that ends a job which is stuck.
 const EXIT_CODE: i32 = 86;

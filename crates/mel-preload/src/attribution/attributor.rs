@@ -24,10 +24,9 @@ use super::threads::{self, NO_CONTEXT, Thread};
 use crate::calls::{self, CallProfiler};
 use crate::config::Config;
 use crate::consumer::{Consumer, Parts};
-use crate::phases;
 use crate::registry::Registry;
-use crate::run::Run;
-use crate::warn::warn;
+use crate::state::Run;
+use crate::{phases, warn};
 
 /// Attributes variables to calls. Lives as long as the process.
 pub(crate) struct Attributor {

@@ -9,7 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::attributor::attributor;
 use super::threads::{self, Entry, Thread};
-use crate::warn::warn;
+use crate::warn;
 
 /// The most regions of a process; those beyond count in what they lie in.
 pub(super) const MAX_REGIONS: usize = 4096;

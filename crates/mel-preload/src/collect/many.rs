@@ -11,7 +11,7 @@ use mel_log::table::TableRows;
 use mel_verdict::many::{Detail, Judgement, OfRank, Selection, fill};
 use ranks::{CommunicationError, Processes, tree};
 
-use crate::warn::warn;
+use crate::warn;
 
 /// The most bytes of a host's name in a row.
 const HOST: usize = 64;

@@ -12,8 +12,7 @@ use mel_log::table::{TableRows, layout::MAX_INTERVALS};
 use ranks::{CommunicationError, Processes, tree};
 
 use crate::mpi_ranks::MpiRanks;
-use crate::run::Run;
-use crate::state::Session;
+use crate::state::{Run, Session};
 
 /// The profile of the run, at rank 0; nothing elsewhere. Collective. Up to as many ranks as the user wants, rank 0 gets the tables of all;
 /// beyond, sums.

@@ -13,12 +13,10 @@ use mel_log::printable::Printable;
 use mpi_abi::pmpi;
 use ranks::{Processes, tree};
 
-use crate::disks;
 use crate::mpi_ranks::MpiRanks;
 use crate::patience::Patience;
-use crate::run::Run;
-use crate::state::Session;
-use crate::warn::warn;
+use crate::state::{Run, Session};
+use crate::{disks, warn};
 
 /// What is made of the event logs, once all are complete.
 pub(super) fn write_files(session: &Session, run: &Run) {

@@ -1,16 +1,14 @@
 //! What runs, and how its profile is told.
 
-use mel_log::Definition;
-use mel_log::printable;
 use mel_log::profile::{self, Profile};
 use mel_log::settings::counted;
+use mel_log::{Definition, printable};
 use mpi_intercept::standard_error;
 use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
 
-use crate::run::Run;
-use crate::state::Session;
-use crate::warn::warn;
+use crate::state::{Run, Session};
+use crate::warn;
 
 /// Prints and writes the profile; whether it is in a file.
 pub(super) fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {

@@ -18,9 +18,9 @@ use mpit_sources::peruse::{Sends, selected_pml};
 
 use super::Carried;
 use crate::consumer::{Consumer, Parts};
-use crate::run::Run;
+use crate::state::Run;
 use crate::trace::modules;
-use crate::warn::warn;
+use crate::warn;
 
 /// The variable of Open MPI that switches its component on, as `mel run --inside` sets it.
 pub const SWITCH: &str = "OMPI_MCA_pml_monitoring_enable";

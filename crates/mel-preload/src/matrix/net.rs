@@ -10,7 +10,7 @@ use mpit_sources::netops::{self, NetOps};
 use super::{Carried, Connections, rows};
 use crate::consumer::{Consumer, Parts};
 use crate::full::or_warn;
-use crate::run::Run;
+use crate::state::Run;
 
 struct Net {
     netops: NetOps,

@@ -4,20 +4,22 @@
 //! - `events`: which event types there are.
 //! - `variables`: this library's variables, and those of an MPI library.
 //! - `library`: an MPI library is opened, and initialised for a moment.
-//! - `memory`: two processes try to share memory.
+//! - `hold`, `reach`: two processes try to share memory, as ranks of one node do.
 
 mod events;
 mod library;
-mod memory;
 mod variables;
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use mel_log::offers::{Entry, Say};
+use mel_log::offers::{Entry, Reached, Say};
 use mpit_events::Clock;
+use mpit_sources::transport::memory;
+use mpit_sources::transport::segment::{Address, Segment};
 use serde::Serialize;
 
 /// Gives answers to whoever asked.
@@ -79,12 +81,39 @@ fn answer(words: &[&OsStr], answers: &Answers) -> Result<(), String> {
         ("setting", [_, _]) if text.len() == 2 => answers.give(&variables::why_not(text[0], text[1])),
         ("library", [path]) => answers.give(&library::ask(Path::new(path))?.library),
         ("clock", []) => answers.give(&(Clock::best() == Clock::Tsc)),
-        ("hold", []) => memory::hold(answers),
-        ("reach", _) => memory::reach(&text, answers),
+        ("hold", []) => hold(answers),
+        ("reach", _) => reach(&text, answers),
         _ => {
             Err(format!("libmel.so does not know what `{}` is; it is of another version", question.display()))
         }
     }
+}
+
+/// Bytes of the memory that is shared for a try.
+const BYTES: usize = 4096;
+
+/// Has memory to share, says where, and stays until the end of standard input.
+///
+/// # Errors
+/// The system has no such memory.
+fn hold(answers: &Answers) -> Result<(), String> {
+    let segment = Segment::create(BYTES).map_err(|error| format!("memfd_create: {error}"))?;
+    let address = segment.address().ok_or("memory without an address")?;
+    answers.give(&address.words())?;
+    let read = io::stdin().read_to_end(&mut Vec::new());
+    read.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Tries to reach what another process [holds](hold).
+///
+/// # Errors
+/// This is no address.
+fn reach(words: &[&str], answers: &Answers) -> Result<(), String> {
+    let words: Vec<i32> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let words = words.try_into().map_err(|_| "an address has other numbers")?;
+    let address = Address::of_words(words);
+    let why_not_shared = Segment::open(address, BYTES).err().map(|error| error.to_string());
+    answers.give(&Reached { why_not_shared, may_be_read: memory::system_allows(address.pid) })
 }
 
 #[cfg(test)]

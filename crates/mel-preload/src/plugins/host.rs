@@ -22,8 +22,8 @@ use super::teller::{Message, Teller};
 use crate::config::Config;
 use crate::consumer::{Consumer, Parts, wants_entries};
 use crate::registry::Registry;
-use crate::run::Run;
-use crate::warn::warn;
+use crate::state::Run;
+use crate::warn;
 
 /// So much may wait to be told.
 const INBOX: usize = 16 * 1024;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mel_plugin::raw;
 
 use super::shared::{Setting, Shared};
-use crate::warn::warn;
+use crate::warn;
 
 /// So many lines of one plugin are written on standard error.
 const MOST_WARNINGS: u32 = 100;

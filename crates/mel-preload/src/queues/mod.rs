@@ -21,7 +21,7 @@ use mpit_sources::calls::{Communicator, Observer};
 
 use crate::consumer::{Consumer, Parts};
 use crate::full::or_warn;
-use crate::run::Run;
+use crate::state::Run;
 
 /// Counts the events of the first backend, and those of a second one for comparison, where two were asked for.
 struct Counted {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use mpit_events::{BulkListener, Core, Error, Record, SourceIndex};
 use mpit_sources::{QueueChange, QueueChanges, Serial};
 
-use crate::warn::warn;
+use crate::warn;
 use mel_log::profile;
 use mel_log::table::durations::Counts;
 use mel_log::table::layout::STOPPED;

@@ -12,7 +12,7 @@ use mpit_sources::calls::{During, Message, Observer};
 use mpit_sources::rma::{self, Created, Operation, Synchronised};
 
 use super::calls::Tracer;
-use super::handles::Handles;
+use super::collectives::Handles;
 use mel_log::format::NO_OBJECT;
 
 /// Communicators that are left out, by their places in the model, and windows, by their numbers; both also by their handles.

@@ -23,10 +23,9 @@ use super::events;
 use super::recorder::Recorder;
 use super::windows::object;
 use crate::consumer::{Consumer, Parts};
-use crate::described;
 use crate::full::{or_warn, or_warn_once};
-use crate::run::Run;
-use crate::warn::warn;
+use crate::state::Run;
+use crate::{described, warn};
 
 /// What the log has of the program.
 struct Log {

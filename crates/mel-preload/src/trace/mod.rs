@@ -3,7 +3,7 @@
 //! - `log`: the consumer: what is recorded of which communicators and windows, from `MPI_Init*` to the end.
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
-//! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
+//! - [`collectives`]: what a collective call moves, and on which communicator.
 //! - `modules`: the program and its libraries, and where their code lies.
 //! - `check`: what is recorded beside, under `mel run --check`.
 //! - `buffers`: where the data of a blocking call is in memory.
@@ -21,7 +21,6 @@ mod check;
 mod chosen;
 pub(crate) mod collectives;
 pub mod events;
-mod handles;
 pub(crate) mod log;
 pub(crate) mod modules;
 pub mod recorder;

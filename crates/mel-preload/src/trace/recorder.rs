@@ -15,7 +15,7 @@ use super::buffers::Buffers;
 use super::callsites::{CallSites, Recent};
 use super::unseen::Unseen;
 use crate::polling::Polling;
-use crate::warn::warn;
+use crate::warn;
 use mel_log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
 use mel_log::number::general;
 use mel_log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, Switch, is_limit, kind};

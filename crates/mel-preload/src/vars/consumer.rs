@@ -13,7 +13,7 @@ use super::sampler::{Sampler, Wanted};
 use crate::config::Config;
 use crate::consumer::{Consumer, Parts, wants_entries};
 use crate::registry::Registry;
-use crate::run::Run;
+use crate::state::Run;
 
 struct Variables {
     abi: &'static Abi,

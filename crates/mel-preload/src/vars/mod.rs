@@ -4,7 +4,7 @@
 //! - [`series`]: a variable on one object, and a sample of it.
 //! - [`keeper`]: what was read goes into the profile table.
 //! - `consumer`: from `MPI_Init*` to the end.
-//! - [`c`]: the C function by which a program asks for a sample.
+//! - [`mel_sample`]: the C function by which a program asks for a sample; `include/mel.h` and `include/mel.f90` find it at run time.
 //!
 //! Handles are made and ended in the program's MPI calls. A thread of ours reads all that any thread may read; what the MPI allows
 //! only those threads to read that may call it is read at the entry of the program's next call. What was read goes through a bounded queue
@@ -13,7 +13,6 @@
 //!
 //! Must not know: what a variable counts.
 
-pub mod c;
 mod consumer;
 mod keeper;
 mod sampler;
@@ -21,3 +20,13 @@ mod series;
 
 pub(crate) use consumer::{consumer, sampler};
 pub(crate) use series::class_name;
+
+use sampler::Sampler;
+
+/// A sample of all variables that are sampled is taken now. Nothing where none are. Where MPI may be called.
+#[unsafe(no_mangle)]
+pub extern "C" fn mel_sample() {
+    mpi_intercept::asked(|| {
+        sampler().into_iter().for_each(Sampler::sample);
+    });
+}

@@ -19,9 +19,8 @@ use mpit_sources::rma;
 
 use super::keeper::Keeper;
 use super::series::{Sample, Series, class_name, unit_of};
-use crate::plugins;
 use crate::trace::SampleLog;
-use crate::warn::warn;
+use crate::{plugins, warn};
 
 /// So many samples may be on their way.
 const QUEUE: usize = 16 * 1024;

@@ -1,4 +1,7 @@
-//! The observer: counts by window and thread, epochs by window, in the profile table.
+//! The profile of one-sided communication: how much each thread moved through each window, how long it took until
+//! MPI said that it was complete, and who waited for that.
+//!
+//! An observer of windows; it knows nothing of queues and logs. It counts by window and thread, epochs by window, in the profile table.
 //!
 //! Each thread counts for itself, so that threads do not wait for each other. A histogram takes 3 kB, and there is
 //! one for each thread in each window that it uses, and one for each kind of epoch of a window. Windows beyond
@@ -13,7 +16,7 @@ use mpit_events::{Ticks, Token};
 use mpit_sources::Serial;
 use mpit_sources::rma::{Created, EpochKind, Observer, Operation, Synchronised};
 
-use crate::consumer::Consumer;
+use crate::consumer::{Consumer, Parts};
 
 /// Windows that are counted by themselves.
 const MOST_WINDOWS: usize = layout::MAX_WINDOWS - 1;
@@ -149,6 +152,11 @@ impl Observer for WindowProfiler {
             }
         });
     }
+}
+
+/// The consumer of one-sided communication.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    parts.config.windows.then(|| Box::leak(Box::<WindowProfiler>::default()) as &dyn Consumer)
 }
 
 #[cfg(test)]
