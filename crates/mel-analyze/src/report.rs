@@ -14,8 +14,7 @@ use serde::Serialize;
 use crate::found::{Found, Group, Sum, Transfers};
 use crate::model::{NO_SITE, Site};
 use crate::names::Names;
-use crate::on_path::OnPath;
-use crate::path::CriticalPath;
+use crate::path::{CriticalPath, OnPath};
 use crate::reader::Reader;
 use crate::what_if::Supposition;
 
