@@ -54,7 +54,6 @@ mod per_thread;
 mod registers;
 pub mod signals;
 pub mod standard_error;
-mod thread_end;
 pub mod under_way;
 mod wrapper;
 mod yields;
@@ -73,6 +72,5 @@ pub use hook::{
 };
 pub use lifecycle::{has_started, on_startup, start};
 pub use passing::{has_listened, listen, pass_until};
-pub use per_thread::{Numbered, PerThread};
-pub use thread_end::at_thread_end;
+pub use per_thread::{Numbered, PerThread, at_thread_end};
 pub use yields::on_yield;

@@ -16,8 +16,6 @@
 //! x86-64 only, because the return address is taken where a function begins; elsewhere these functions are not interposed.
 
 #[cfg(target_arch = "x86_64")]
-mod behind;
-#[cfg(target_arch = "x86_64")]
 mod entry;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
 mod modules;

@@ -6,8 +6,7 @@ use std::mem::transmute;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::super::behind::Behind;
-use super::super::way::{find_next, interpose};
+use super::super::way::{Behind, find_next, interpose};
 use super::super::{errno, set_errno};
 use super::abi::{self, EndpointParams, PackedSize, Packing, RequestParam, WorkerAttributes};
 use super::{Act, Handed, LISTENS, tell};

@@ -6,11 +6,10 @@ use std::mem::transmute;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::super::behind::Behind;
+use super::super::way::Behind;
 use super::super::{contained, modules, set_errno};
 use super::abi::{self, Attributes, Context, Device, OfContext, Qp};
-use super::post;
-use super::{Leads, ends, leads, ways};
+use super::{Leads, ends, leads, post, ways};
 
 /// The library, and the version of the functions' symbols that has these structures.
 const LIBRARY: Behind = Behind { file: c"libibverbs.so.1", version: Some(c"IBVERBS_1.1") };
