@@ -6,7 +6,7 @@ use mel_log::profile::efficiency::{Efficiencies, Efficiency, OfPhase};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
-use mel_log::profile::quantities::efficiency::EFFICIENCY;
+use mel_log::profile::quantities::run::EFFICIENCY;
 use mel_log::profile::quantities::times::TIMES;
 use mel_log::profile::quantities::windows::WINDOWS;
 use mel_log::profile::quantities::{Quantity, numbers, queues, word_of};

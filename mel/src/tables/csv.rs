@@ -11,7 +11,7 @@ use mel_log::profile::quantities::budget::{BUDGET, PROCESSORS, RESOURCES};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
-use mel_log::profile::quantities::efficiency::EFFICIENCY;
+use mel_log::profile::quantities::run::EFFICIENCY;
 use mel_log::profile::quantities::times::TIMES;
 use mel_log::profile::quantities::{Quantity, numbers, word_of};
 use mel_log::profile::summary::quantities;

@@ -3,7 +3,7 @@
 //!
 //! - [`schema`], [`calls`], [`verdict`]: the types behind `profile.json`; `docs/profile.md` is their prose.
 //! - [`budget`]: where the time of the ranks goes.
-//! - [`processors`]: which processors ranks may use, and how long they had none.
+//! - [`processors`]: which processors ranks may use, how long they had none, and what the system counted of them.
 //! - [`efficiency`](mod@efficiency): how well the ranks are used.
 //! - [`ends`]: how ranks ended, and where they were last seen.
 //! - [`histogram`]: distributions as sparse lists of bins.
@@ -47,7 +47,6 @@ pub mod processors;
 pub mod quantities;
 pub mod reduced;
 pub mod remarks;
-pub mod resources;
 pub mod sample;
 pub mod schema;
 pub mod stacks;
@@ -73,9 +72,9 @@ pub use histogram::Histogram;
 pub use left_out::LeftOut;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use over_ranks::OverRanks;
+pub use processors::Resources;
 pub use reduced::Reduced;
 pub use remarks::{Mistake, Remark};
-pub use resources::Resources;
 pub use schema::{
     Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
 };

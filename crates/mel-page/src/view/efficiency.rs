@@ -3,7 +3,7 @@
 use mel_log::profile::Efficiencies;
 use mel_log::profile::efficiency::Efficiency;
 use mel_log::profile::phases::name_of;
-use mel_log::profile::quantities::efficiency::EFFICIENCY;
+use mel_log::profile::quantities::run::EFFICIENCY;
 use mel_log::profile::text::efficiency::in_words;
 use serde::Serialize;
 

@@ -3,12 +3,11 @@
 //! list of its own.
 //!
 //! - [`budget`](mod@budget): where the time of a rank goes.
-//! - [`efficiency`](mod@efficiency): how well the ranks of a run are used.
 //! - [`queues`], [`windows`](mod@windows): message queues and one-sided communication of a rank.
 //! - [`calls`], [`communicators`]: what was done from each call site, and on each communicator.
 //! - [`connections`](mod@connections): connections over networks, and interfaces.
 //! - [`sites`]: calls of all ranks together, by function and call site.
-//! - [`times`]: times of a rank; [`run`]: a run as a whole.
+//! - [`times`]: times of a rank; [`run`]: a run as a whole, and how well its ranks are used.
 //!
 //! A derived number is an entry here. One that is counted is a field of its row in `profile.json`, and an entry.
 
@@ -21,7 +20,6 @@ pub mod budget;
 pub mod calls;
 pub mod communicators;
 pub mod connections;
-pub mod efficiency;
 pub mod queues;
 pub mod run;
 pub mod sites;
@@ -247,7 +245,7 @@ mod tests {
     fn tables() -> [(&'static str, String); 12] {
         [
             ("budget", documentation(budget::BUDGET)),
-            ("efficiency", documentation(efficiency::EFFICIENCY)),
+            ("efficiency", documentation(run::EFFICIENCY)),
             ("processors", documentation(budget::PROCESSORS)),
             ("resources", documentation(budget::RESOURCES)),
             ("queue", documentation(queues::POSTED)),

@@ -4,7 +4,7 @@ use super::layout::{percent, table};
 use crate::number::duration;
 use crate::profile::efficiency::Efficiency;
 use crate::profile::phases::name_of;
-use crate::profile::quantities::efficiency::EFFICIENCY;
+use crate::profile::quantities::run::EFFICIENCY;
 use crate::profile::quantities::{Quantity, cells, heads, numbers};
 use crate::profile::schema::Profile;
 
