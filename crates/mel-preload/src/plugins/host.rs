@@ -15,8 +15,8 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::Clock;
 use smallvec::SmallVec;
 
-use super::control;
 use super::load::{Plugin, load};
+use super::services;
 use super::shared::Shared;
 use super::teller::{Message, Teller};
 use crate::config::Config;
@@ -243,7 +243,7 @@ impl Host {
                 ..Default::default()
             };
             if !closes {
-                outcome = control::set(&setting);
+                outcome = services::set_control(&setting);
             }
             (self.define)(&Definition::Told {
                 plugin: title.to_owned(),

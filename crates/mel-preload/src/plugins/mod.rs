@@ -1,9 +1,8 @@
 //! Plugins: shared objects of the user's that are told what is seen in this process, and that advise, or set control variables.
 //!
 //! - [`load`]: finds, opens and asks them.
-//! - [`services`]: what plugins may ask for.
+//! - [`services`]: what plugins may ask for; control variables that they set.
 //! - [`shared`]: what they have asked for, until it is done.
-//! - [`control`]: control variables that they set.
 //! - [`teller`]: tells them, on a thread of its own.
 //! - [`host`](mod@host): all of it in this process, from `MPI_Init*` to the end.
 //!
@@ -13,7 +12,6 @@
 //!
 //! Must not know: what is counted, and by whom.
 
-mod control;
 mod host;
 mod load;
 mod services;

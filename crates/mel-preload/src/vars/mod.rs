@@ -1,8 +1,7 @@
 //! Performance variables, sampled while the program runs: the MPI's own and ours.
 //!
 //! - [`mod@sampler`]: which variables are read for which objects, when, and by whom.
-//! - [`series`]: a variable on one object, and a sample of it.
-//! - [`keeper`]: what was read goes into the profile table.
+//! - [`series`]: a variable on one object, and a sample of it; what was read goes into the profile table.
 //! - `consumer`: from `MPI_Init*` to the end.
 //! - [`mel_sample`]: the C function by which a program asks for a sample; `include/mel.h` and `include/mel.f90` find it at run time.
 //!
@@ -14,7 +13,6 @@
 //! Must not know: what a variable counts.
 
 mod consumer;
-mod keeper;
 mod sampler;
 mod series;
 

@@ -17,8 +17,7 @@ use mpit_events_entry_points::reading::{Described, Number, Reading};
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 
-use super::keeper::Keeper;
-use super::series::{Sample, Series, class_name, unit_of};
+use super::series::{Keeper, Sample, Series, class_name, unit_of};
 use crate::trace::SampleLog;
 use crate::{plugins, warn};
 
