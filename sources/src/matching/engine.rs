@@ -12,11 +12,10 @@ use rustc_hash::FxHashMap;
 
 use super::Truth;
 use super::envelope::{ANY_SOURCE, CommIndex, EAGER_LIMIT, Envelope};
-use super::events::{Event, Request};
+use super::events::{Event, Request, Sink};
 use super::peers::{Peer, Peers};
 use super::queues::{List, Node, Slab};
 use super::receive::{Awaited, Receive, ReceiveIndex, State};
-use super::sink::Sink;
 
 use places::{Early, Places};
 pub use repairs::Lacking;

@@ -22,7 +22,6 @@ mod events;
 mod peers;
 pub(crate) mod queues;
 mod receive;
-mod sink;
 
 use std::ops::AddAssign;
 
@@ -30,13 +29,12 @@ pub use engine::{Completed, Completion, Engine, Lacking, MAX_EMITTED, Posted, Pr
 pub(crate) use engine::{Message, emit};
 pub use envelope::{ANY_SOURCE, ANY_TAG, CommIndex, EAGER_LIMIT, Envelope, MAX_CONTEXT, Sender};
 pub use events::{
-    Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,
+    Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Sink, Transferred,
     Unexpected as UnexpectedQueued,
 };
 pub(crate) use queues::Node;
 pub(crate) use receive::Receive;
 pub use receive::ReceiveIndex;
-pub use sink::Sink;
 
 /// How true the model was: what its matches were, compared with the real library's completions. Counts over completed receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,10 +4,9 @@ use mpit_events::Ticks;
 
 use crate::matching::envelope::{CommIndex, EAGER_LIMIT, Envelope};
 use crate::matching::events::{
-    Arrived, Event, Queued, Request, Searched, SearchedFor, Transferred, Unexpected,
+    Arrived, Event, Queued, Request, Searched, SearchedFor, Sink, Transferred, Unexpected,
 };
 use crate::matching::receive::Receive;
-use crate::matching::sink::Sink;
 
 /// Events of a matched message's data.
 pub(crate) const OF_TRANSFERS: u16 =

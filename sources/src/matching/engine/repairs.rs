@@ -6,9 +6,8 @@ use mpit_events::Ticks;
 use super::searches::first_with_tag;
 use super::{Completion, Engine, emit, is_before, posted_list};
 use crate::matching::envelope::{ANY_SOURCE, ANY_TAG, CommIndex, Envelope, Sender};
-use crate::matching::events::{Arrived, Event, Queued, Request, Searched};
+use crate::matching::events::{Arrived, Event, Queued, Request, Searched, Sink};
 use crate::matching::receive::{Awaited, Receive, ReceiveIndex, State};
-use crate::matching::sink::Sink;
 
 /// A message that has not come to the model, though a receive is known to have completed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

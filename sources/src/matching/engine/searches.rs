@@ -3,9 +3,9 @@
 
 use super::{Engine, Message};
 use crate::matching::envelope::{ANY_SOURCE, ANY_TAG, CommIndex, Envelope};
+use crate::matching::events::Sink;
 use crate::matching::queues::{List, Slab};
 use crate::matching::receive::{Receive, ReceiveIndex};
-use crate::matching::sink::Sink;
 
 impl Engine {
     #[inline(always)]
