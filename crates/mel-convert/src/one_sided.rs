@@ -17,7 +17,7 @@ const MAX_KEPT: usize = 1 << 20;
 pub struct OperationInCall {
     /// Number of the window.
     pub window: u16,
-    /// Its place among [`OPERATIONS`](OPERATIONS).
+    /// Its place among [`OPERATIONS`].
     pub kind: usize,
     /// Rank in the group of the window.
     pub target: i32,

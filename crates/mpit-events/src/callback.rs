@@ -47,13 +47,13 @@ impl Safety {
 }
 
 /// An event callback. The third argument is the level at which the event was raised
-/// ([`Safety`](crate::Safety) as an integer). The instance is valid until the function returns.
+/// ([`Safety`] as an integer). The instance is valid until the function returns.
 /// Runs on the raising thread, without a lock; it must not unwind.
 pub type EventFn = unsafe extern "C" fn(*const Instance<'_>, Registration, c_int, *mut c_void);
 
 /// Called once, when a freed registration is no longer in use by anybody: in the freeing call or at
 /// the end of a raise section, on any thread, without a lock, never in a signal handler. The second
-/// argument is always [`Safety::None`](crate::Safety::None).
+/// argument is always [`Safety::None`].
 pub type FreeFn = unsafe extern "C" fn(Registration, c_int, *mut c_void);
 
 /// Called with the number of dropped events (above zero), before the next event is delivered and when

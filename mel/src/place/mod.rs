@@ -2,7 +2,7 @@
 //!
 //! - [`graph`]: the run's bytes.
 //! - [`OnLinks`]: how hot the hottest link of the network gets.
-//! - [`json`]: all numbers; [`terminal`]: as text.
+//! - [`json`](fn@json): all numbers; [`terminal`]: as text.
 
 pub mod terminal;
 
