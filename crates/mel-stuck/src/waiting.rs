@@ -317,7 +317,8 @@ fn apart(run: &Run, positions: &Positions, settled_s: f64, told: &BTreeSet<u32>)
         .map(|position| position.rank)
         .collect();
     let finding = |(call, (waiting, seconds)): (&Call, Together)| {
-        if let Some(finding) = by_counts(run, positions, call, &waiting, seconds) {
+        let here = (call, &waiting[..], seconds);
+        if let Some(finding) = by_counts(run, positions, here).or_else(|| by_group(run, positions, here)) {
             return finding;
         }
         let partners = call.communicator.and_then(|communicator| members(run, communicator, waiting[0]));
@@ -339,13 +340,8 @@ fn apart(run: &Run, positions: &Positions, settled_s: f64, told: &BTreeSet<u32>)
 
 /// Who keeps ranks waiting in a call about a window or a file, as far as counts tell: who has called a function that all call less often, or
 /// has locked more often than unlocked.
-fn by_counts(
-    run: &Run,
-    positions: &Positions,
-    call: &Call,
-    waiting: &[u32],
-    seconds: f64,
-) -> Option<Finding> {
+fn by_counts(run: &Run, positions: &Positions, here: (&Call, &[u32], f64)) -> Option<Finding> {
+    let (call, waiting, _) = here;
     let about = call.about()?;
     let is_lock = matches!(
         about.kind,
@@ -372,27 +368,69 @@ fn by_counts(
         });
         Some(!is_there && returned(rank, &is_same)? <= before)
     };
-    // Threads of a rank have a position each.
-    let mut ranks: Vec<u32> = positions.all.iter().map(|position| position.rank).collect();
-    ranks.dedup();
-    let members = call.communicator.and_then(|communicator| members(run, communicator, waiting[0]));
-    if let Some(members) = &members {
-        ranks.retain(|rank| members.contains(rank));
-    }
-    ranks.retain(|rank| !waiting.contains(rank) && keeps_waiting(*rank) == Some(true));
+    let (mut ranks, are_members) = around(run, positions, here);
+    ranks.retain(|rank| keeps_waiting(*rank) == Some(true));
     let first = positions.of_rank(*ranks.first()?).first()?;
     let alike = |rank: &u32| {
         let here = positions.of_rank(*rank).first();
         here.is_some_and(|here| (here.state, &here.call) == (first.state, &first.call))
     };
     let (causes, others): (Vec<u32>, Vec<u32>) = ranks.iter().partition(|rank| alike(rank));
-    let here = (call, waiting, seconds);
     let sentence = if is_lock {
         words::locks(run, here, (&causes, first), &others)
     } else {
-        words::behind(run, here, (before, members.is_some()), (&causes, first), &others)
+        words::behind(run, here, (before, are_members), (&causes, first), &others)
     };
     Some(Finding { kind: kind_of(first.state), waiting: waiting.to_vec(), causes, sentence })
+}
+
+/// The ranks that share a window or a file with those that wait, without these; and whether it is known who they are.
+fn around(run: &Run, positions: &Positions, (call, waiting, _): (&Call, &[u32], f64)) -> (Vec<u32>, bool) {
+    // Threads of a rank have a position each.
+    let mut ranks: Vec<u32> = positions.all.iter().map(|position| position.rank).collect();
+    ranks.dedup();
+    let members = call.communicator.and_then(|communicator| members(run, communicator, waiting[0]));
+    ranks.retain(|rank| !waiting.contains(rank));
+    if let Some(members) = &members {
+        ranks.retain(|rank| members.contains(rank));
+    }
+    (ranks, members.is_some())
+}
+
+/// What the processes of a group have to do for a call of this kind (MPI-5.0, section 12.5.2).
+fn needed_of_group(kind: About) -> Option<WindowCall> {
+    match kind {
+        About::Window(WindowCall::Start | WindowCall::Complete) => Some(WindowCall::Post),
+        About::Window(WindowCall::Wait) => Some(WindowCall::Complete),
+        _ => None,
+    }
+}
+
+/// Who keeps ranks waiting in a call for a group of a window. Which ranks are in the group the tables do not say: those that do for others
+/// what is needed, and have done it less often than it was needed; where no rank ever has, all of the window.
+fn by_group(run: &Run, positions: &Positions, here: (&Call, &[u32], f64)) -> Option<Finding> {
+    let (call, waiting, _) = here;
+    let about = call.about()?;
+    let needed = needed_of_group(about.kind)?;
+    let returned = |rank: u32, is_one: &dyn Fn(&Function) -> bool| {
+        positions.returned(run.rank(rank)?, call.communicator, is_one)
+    };
+    let before =
+        waiting.iter().filter_map(|rank| returned(*rank, &|function| function.name == about.name)).min()?;
+    let (ranks, _) = around(run, positions, here);
+    let counted: Vec<(u32, u64)> = ranks
+        .iter()
+        .filter_map(|rank| Some((*rank, returned(*rank, &|of| of.kind == About::Window(needed))?)))
+        .collect();
+    let ever = counted.iter().any(|(_, times)| *times > 0);
+    let behind = counted.iter().filter(|(_, times)| *times <= before && (*times > 0 || !ever));
+    let causes: Vec<u32> = behind.map(|(rank, _)| *rank).collect();
+    let first = positions.of_rank(*causes.first()?).first()?;
+    let function = mpi_functions::FUNCTIONS.iter().find(|of| of.kind == About::Window(needed))?.name;
+    let sentence = words::of_group(run, here, function, (&causes, first));
+    let kind = if causes.len() == 1 { kind_of(first.state) } else { Kind::NotKnown };
+    let causes = if causes.len() == 1 { causes } else { Vec::new() };
+    Some(Finding { kind, waiting: waiting.to_vec(), causes, sentence })
 }
 
 /// Whether the members of a window or of a file call a function together.

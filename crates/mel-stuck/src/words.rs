@@ -325,6 +325,27 @@ pub(crate) fn behind(
     ))
 }
 
+/// Who has called the function less often that a group of a window has to call: one rank, or some of several.
+pub(crate) fn of_group(
+    run: &Run,
+    (call, ranks, seconds): (&Call, &[u32], f64),
+    function: &str,
+    (causes, first): (&[u32], &Position),
+) -> String {
+    let waits = format!("{} for {}, which needs {function}", in_call(run, ranks, call), duration(seconds));
+    sentence(&match causes {
+        [_] => format!(
+            "{waits} in its group; of the ranks that call that, {} has called it less often than it was needed: {}",
+            named(causes),
+            place(run, causes, first)
+        ),
+        _ => format!(
+            "{waits} in its group; {} have called it less often than it was needed, and which of them are in the group is not known",
+            named(causes)
+        ),
+    })
+}
+
 /// Who has locked a window where others wait for a lock.
 pub(crate) fn locks(
     run: &Run,

@@ -4,6 +4,8 @@
  *   fence_left_out 3 outside 0,1 2 rank 2 has not come to it
  *   free_left_out 3 outside 0,1 2 rank 2 has not called it more often
  *   lock_held 3 outside 1 2 rank 2 has locked it more often than unlocked
+ *   post_left_out 3 outside 0 2 which needs MPI_Win_post in its group; of the ranks that call that, rank 2 has called it less often
+ *   complete_left_out 3 outside 2 0 which needs MPI_Win_complete in its group; of the ranks that call that, rank 0 has called it less often
  *   size_left_out 3 outside 0,1 2 rank 2 has not come to it
  */
 #define _POSIX_C_SOURCE 200809L
@@ -56,6 +58,28 @@ int main(int argc, char **argv)
             MPI_Win_unlock(0, window); /* lock_held */
         }
         MPI_Barrier(MPI_COMM_WORLD);
+    } else if (strcmp(kind, "post_left_out") == 0 || strcmp(kind, "complete_left_out") == 0) {
+        int is_post = strcmp(kind, "post_left_out") == 0, other = 2 - rank;
+        MPI_Group world, group;
+        MPI_Comm_group(MPI_COMM_WORLD, &world);
+        MPI_Group_incl(world, 1, &other, &group);
+        for (int step = 0; rank != 1 && step < 3; step++) {
+            int is_last = step == 2 && !right;
+            if (rank == 0) {
+                MPI_Win_start(group, 0, window); /* post_left_out */
+                MPI_Put(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, window);
+                if (is_last && !is_post)
+                    sleeps();
+                MPI_Win_complete(window); /* post_left_out */
+            } else {
+                if (is_last && is_post)
+                    sleeps();
+                MPI_Win_post(group, 0, window);
+                MPI_Win_wait(window); /* complete_left_out */
+            }
+        }
+        MPI_Group_free(&group);
+        MPI_Group_free(&world);
     } else if (strcmp(kind, "size_left_out") == 0) {
         MPI_File file;
         MPI_File_open(MPI_COMM_WORLD, "stuck_windows.out", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
