@@ -12,6 +12,7 @@
 //! - [`doctor`]: whether MEL works on a machine, and what to do where it does not.
 //! - [`mod@in_order`]: work on many parts by several threads, taken in order.
 //! - [`mod@net`]: a run on its network, as text.
+//! - [`mod@parquet`]: tables of event logs, as Parquet files.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
 //! - [`progress_bar`]: how far work on records is, for who waits.
@@ -24,6 +25,7 @@ pub mod cubex;
 pub mod diff;
 pub mod doctor;
 pub mod in_order;
+pub mod parquet;
 pub mod perfetto;
 pub mod place;
 pub mod progress_bar;

@@ -193,6 +193,7 @@ impl Damaged<'_> {
             format!("convert --text -o {} {run}", out("events.txt")),
             format!("convert --otf2 -o {} {run}", out("trace")),
             format!("convert --perfetto {} {run}", out("trace.pftrace")),
+            format!("convert --parquet {} {run}", out("tables")),
             format!("convert --cubex {} {run}", out("app.cubex")),
             format!("watch --once {run}"),
             format!("diff {run} {run}"),

@@ -72,13 +72,14 @@ fn a_cut_log_is_noticed_by_all_readers() {
     let arguments = [counts.path().as_os_str(), "5000".as_ref()];
     let finished = Job::new(mpi, 2, compile_special(mpi, "steps")).args(arguments).under_mel(options).run();
     finished.expect(finished.code == Some(0), mpi.name);
-    let readers: [&[&str]; 7] = [
+    let readers: [&[&str]; 8] = [
         &["report", "run"],
         &["report", "--json", "run"],
         &["report", "--html", "page.html", "run"],
         &["convert", "--text", "--calls", "run"],
         &["convert", "--otf2", "--force", "run"],
         &["convert", "--perfetto", "trace.perfetto", "run"],
+        &["convert", "--parquet", "tables", "run"],
         &["analyze", "run"],
     ];
     for reader in readers {

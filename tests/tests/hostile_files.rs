@@ -69,13 +69,14 @@ fn no_command_waits_for_what_is_no_file() {
         Job::new(mpi, 2, program).args([counts.path().as_os_str(), "50".as_ref()]).under_mel(options).run();
     finished.expect(finished.code == Some(0), mpi.name);
 
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 13] = [
         &["report", "run"],
         &["report", "--json", "run"],
         &["report", "--html", "page.html", "run"],
         &["watch", "--once", "run"],
         &["convert", "--text", "run"],
         &["convert", "--perfetto", "trace.perfetto", "run"],
+        &["convert", "--parquet", "tables", "run"],
         &["analyze", "run"],
         &["diff", "whole", "run"],
         &["place", "run"],

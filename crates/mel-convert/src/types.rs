@@ -144,6 +144,11 @@ impl<'a> Types<'a> {
     }
 }
 
+/// Whether a pair of this name is a search of a queue.
+pub fn is_search(pair: &str) -> bool {
+    pair.contains("search_")
+}
+
 /// The queue that a pair of this name searches: `search_posted` searches `posted`, `search_unexpected` `unex`.
 fn searched_by(pair: &str, queues: &[Queue<'_>]) -> Option<usize> {
     let (prefix, searched) = pair.split_once("search_")?;

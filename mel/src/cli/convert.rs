@@ -1,14 +1,14 @@
-//! `mel convert`: event logs as text, as an OTF2 archive, or as a Perfetto trace; the profile as a Cube profile.
+//! `mel convert`: event logs as text, as an OTF2 archive, as a Perfetto trace, or as tables; the profile as a Cube profile.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 use super::of_run::{complain, missing};
 use super::output::{to_stdout, warn, write_file, write_text};
 use crate::progress_bar::ProgressBar;
-use crate::{cubex, perfetto, speedscope};
+use crate::{cubex, parquet, perfetto, speedscope};
 use mel_convert::{Run, otf2, text};
 use mel_log::launcher::Place;
 use mel_log::number;
@@ -20,7 +20,7 @@ use mel_run::profile as run_profile;
 /// Findings whose worst instances are marked.
 const MOST_REMARKED: usize = 10;
 
-/// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace; its profile to a Cube profile
+/// Converts the event logs of a run to text, an OTF2 trace, a Perfetto trace, or tables; its profile to a Cube profile
 ///
 /// The logs of a run that was killed are converted as far as they go; standard error says which are cut off or missing.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,8 @@ const MOST_REMARKED: usize = 10;
       mel-app-1/traces.otf2, for Vampir, otf2-print and the like
   mel convert --perfetto app.perfetto mel-app-1
       a trace that ui.perfetto.dev opens in the browser
+  mel convert --parquet tables/ mel-app-1
+      tables/calls.parquet, messages.parquet and others, for pandas, polars, DuckDB and R
   mel convert --cubex app.cubex mel-app-1
       the profile of calls for the Cube GUI, pycubexr and what else reads Cube profiles
   mel convert --speedscope app.json mel-app-1
@@ -52,14 +54,18 @@ pub struct Args {
     /// A Perfetto trace: ranks as processes, calls and searches, queue lengths, messages as arrows
     #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "output"])]
     pub perfetto: Option<PathBuf>,
+    /// Tables as Parquet files: calls, messages, collectives, searches of the queues and samples of variables, with a row for each.
+    /// What is there is replaced
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["text", "otf2", "perfetto", "output"])]
+    pub parquet: Option<PathBuf>,
     /// A Cube profile: time, calls, bytes and waiting, by call site and thread. Needs the profile, and no log
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "output"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "parquet", "output"])]
     pub cubex: Option<PathBuf>,
     /// A speedscope profile: sampled stacks of each rank (mel run --sample). Needs the profile, and no log
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "cubex", "output"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "parquet", "cubex", "output"])]
     pub speedscope: Option<PathBuf>,
     /// As text: MPI calls and messages too
-    #[arg(long, conflicts_with_all = ["otf2", "perfetto", "cubex", "speedscope"])]
+    #[arg(long, conflicts_with_all = ["otf2", "perfetto", "parquet", "cubex", "speedscope"])]
     pub calls: bool,
     /// Where to write. Default: text to standard output, traces.otf2 into the run's directory
     #[arg(short = 'o', long = "output", value_name = "PATH")]
@@ -89,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.otf2 && !args.alone && is_of_many() {
         return Ok(ExitCode::SUCCESS);
     }
-    let run = Run::open(&args.directory)?;
+    let mut run = Run::open(&args.directory)?;
     let code = complain(&run.incomplete());
     if args.otf2 {
         trace(args, &run)?;
@@ -97,6 +103,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if let Some(path) = &args.perfetto {
         for_perfetto(path, &run)?;
+        return Ok(code);
+    }
+    if let Some(path) = &args.parquet {
+        for_tables(path, &mut run, &args.directory)?;
         return Ok(code);
     }
     let options = text::Options { calls: args.calls };
@@ -177,6 +187,26 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<()> {
     let mut text = format!(
         "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
          {changes} changes of queue lengths, {operations} operations on windows, {events} other events{}\n",
+        of_samples(samples)
+    );
+    text += &of_logs(run, "what is missing is not marked");
+    to_stdout(|out| out.write_all(text.as_bytes()))
+}
+
+fn for_tables(path: &Path, run: &mut Run, directory: &Path) -> anyhow::Result<()> {
+    // Communicators and call sites have the names that `mel report` gives them.
+    let profile = run_profile::read(directory).ok();
+    run.name_communicators(profile.as_ref().map_or(&[], |profile| &profile.communicators));
+    let progress = ProgressBar::new("writing the tables", run.records_at_most());
+    let summary = parquet::write(path, run, &|records| progress.advance(records))
+        .with_context(|| format!("cannot write tables into {}", path.display()))?;
+    drop(progress);
+    let parquet::Summary { calls, messages, collectives, searches, samples } = summary;
+    let mut text = format!(
+        "{}: {} ranks, {calls} MPI calls, {messages} sides of messages, {collectives} calls of collective operations, \
+         {searches} queue searches{}\n",
+        path.display(),
+        run.ranks.len(),
         of_samples(samples)
     );
     text += &of_logs(run, "what is missing is not marked");
