@@ -1,4 +1,4 @@
-//! What the command makes of a profile is read by others: Cube profiles by pycubexr, comma-separated values by Python. Both find the
+//! What the command makes of a profile is read by others: Cube profiles by pycubexr and Hatchet, comma-separated values by Python. All find the
 //! sums that `profile.json` has.
 
 use std::path::Path;
@@ -91,6 +91,45 @@ fn cube_profiles_have_the_sums_of_the_profile() {
         let received: f64 = receives.map(|(_, calls)| number(calls)).sum();
         assert_eq!(received, 18.0, "{}: {paths:?}", mpi.name);
         assert!(paths.keys().any(|path| path.contains(" @ many_to_one.c:")), "{}: {paths:?}", mpi.name);
+    }
+}
+
+#[test]
+fn hatchet_reads_cube_profiles_as_trees_with_the_same_sums() {
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("hatchet")) else { return };
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let profile = profiled(mpi, &run);
+        let file = directory.path().join("run.cubex");
+        let mut convert = Command::new(mel());
+        convert.args(["convert".as_ref(), "--cubex".as_ref(), file.as_os_str(), run.as_os_str()]);
+        succeeded(convert.output().expect("mel can be started"));
+        let mut reader = Command::new(prefix.join("bin/python"));
+        reader.arg(root().join("tests/readers/read_hatchet.py")).arg(&file);
+        let output = reader.output().expect("python can be started");
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        let read: Value = serde_json::from_slice(&output.stdout).expect(&complaints);
+        let of = |metric: &str, rank: u64| number(&read["metrics"][metric][rank.to_string()]);
+        for rank in 0..4 {
+            let sum = |of: &dyn Fn(&Value) -> f64| sum(&profile, Some(rank), of);
+            let pairs = [
+                (of("time", rank), profile.seconds(rank as u32, "run_s")),
+                (of("visits", rank), 1.0 + sum(&|call| number(&call["calls"]))),
+                (of("bytes_sent", rank), sum(&|call| number(&call["bytes_sent"]))),
+                (of("bytes_received", rank), sum(&|call| number(&call["bytes_received"]))),
+            ];
+            assert!(
+                pairs.iter().all(|(one, other)| close(*one, *other)),
+                "{} rank {rank}: {pairs:?}",
+                mpi.name
+            );
+        }
+        let visits = read["visits"].as_object().expect("call paths");
+        let sum: f64 = visits.values().map(number).sum();
+        assert_eq!(sum, 4.0 + self::sum(&profile, None, |call| number(&call["calls"])), "{}", mpi.name);
+        assert_eq!(read["program"], "many_to_one", "{}", mpi.name);
+        assert_eq!(read["below_it"].as_u64(), Some(visits.len() as u64 - 1), "{}: {visits:?}", mpi.name);
     }
 }
 
