@@ -83,6 +83,7 @@ mod slow_ranks_are_explained;
 mod slurm_jobs_are_measured;
 mod stuck;
 mod threads_at_once;
+mod traces_as_tables;
 mod traces_by_other_readers;
 mod traces_have_collectives;
 mod traces_readable;

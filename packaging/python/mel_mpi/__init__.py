@@ -5,6 +5,7 @@
     run = mel.read("mel-app-1")
     run.calls.to_pandas()            # or polars.from_arrow(run.calls); DuckDB reads it as it is
     run.verdict.select(["rule", "lost_s", "cause_rank", "site"])
+    run.trace.messages               # after `mel run --trace`: each message, each call, each search of a queue
 
 Each table has one row for each thing, and one column for each quantity of it, so that nothing is added up that has another unit. The
 metadata of a column has its unit: `run.calls.schema.field("total_s").metadata[b"unit"]` is `b"s"`. Times are in seconds, sizes in bytes.
@@ -20,13 +21,15 @@ import os
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Run", "command", "read"]
+__all__ = ["Run", "Trace", "command", "read"]
 
 _OF_VARIABLES = ("first", "last", "min", "mean", "max", "deviation", "grown")
 _QUEUES = ("posted", "unexpected", "posted_search", "unexpected_search")
@@ -53,15 +56,17 @@ def read(directory: str | os.PathLike[str], *, estimated: bool = False) -> Run:
     # 3: files of the run are cut off, damaged or missing; the rest is there.
     if said.returncode not in (0, 3):
         raise ValueError(said.stderr.strip())
-    return Run(json.loads(said.stdout))
+    return Run(json.loads(said.stdout), directory)
 
 
 class Run:
     """A run. Its tables are made when they are first asked for."""
 
-    def __init__(self, profile: dict[str, Any]) -> None:
+    def __init__(self, profile: dict[str, Any], directory: str | os.PathLike[str] | None = None) -> None:
         self.json: dict[str, Any] = profile
         """The whole profile, as `mel report --json` prints it."""
+        self.directory: Path | None = None if directory is None else Path(directory)
+        """Where it was read from."""
 
     @cached_property
     def verdict(self) -> pyarrow.Table:
@@ -137,6 +142,13 @@ class Run:
         """Performance variables that were sampled (`mel run --vars`): their values have the units that their descriptions say."""
         return self._listed("variables")
 
+    @cached_property
+    def trace(self) -> Trace:
+        """Each call, message and search of a queue (`mel run --trace`). Raises `ValueError` where the run has no trace."""
+        if self.directory is None:
+            raise ValueError("this run was not read from a directory, where its trace would be")
+        return Trace(self.directory)
+
     def __repr__(self) -> str:
         words = " ".join(self.json.get("command", []))
         return f"<mel_mpi.Run of {words or 'a program'} on {self.json.get('world_size', 0)} ranks>"
@@ -175,6 +187,70 @@ class Run:
             return f"{place} ({function})" if function else place
         module = f"{os.path.basename(site.get('module', ''))}+{site.get('offset', 0):#x}"
         return f"{function}, {module}" if function else module
+
+
+class Trace:
+    """The trace of a run as tables, which `mel convert --parquet` makes: a row for each thing that happened.
+
+    They are converted once, into the directory `parquet` of the run, and again when the logs have changed since; where that directory
+    cannot be written, into a temporary one that goes with this object. A table is read when it is first asked for.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory: Path = Path(directory, "parquet")
+        """The directory of the Parquet files, one for each table."""
+        logs = list(Path(directory).glob("rank-*.mlog"))
+        if _is_current(self.directory, logs):
+            return
+        if not os.access(directory, os.W_OK):
+            self._temporary = tempfile.TemporaryDirectory(prefix="mel-")
+            self.directory = Path(self._temporary.name)
+        words = [command(), "convert", "--parquet", os.fspath(self.directory), "--", os.fspath(directory)]
+        said = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        # 3: logs are cut off, damaged or missing; the rest is there.
+        if said.returncode not in (0, 3):
+            raise ValueError(said.stderr.strip())
+
+    @cached_property
+    def calls(self) -> pyarrow.Table:
+        """MPI calls."""
+        return self._table("calls")
+
+    @cached_property
+    def messages(self) -> pyarrow.Table:
+        """Messages, once for each side."""
+        return self._table("messages")
+
+    @cached_property
+    def collectives(self) -> pyarrow.Table:
+        """Calls of collective operations."""
+        return self._table("collectives")
+
+    @cached_property
+    def searches(self) -> pyarrow.Table:
+        """Searches of the message queues."""
+        return self._table("searches")
+
+    @cached_property
+    def samples(self) -> pyarrow.Table:
+        """Values of variables that were sampled (`mel run --vars`), each with its unit."""
+        return self._table("samples")
+
+    def __repr__(self) -> str:
+        return f"<mel_mpi.Trace in {self.directory}>"
+
+    def _table(self, name: str) -> pyarrow.Table:
+        from pyarrow import parquet
+
+        table = parquet.read_table(self.directory / f"{name}.parquet", memory_map=True)
+        # Each part of the file numbers its texts by itself, and groups are made by number.
+        return table.unify_dictionaries()
+
+
+def _is_current(directory: Path, logs: Iterable[Path]) -> bool:
+    """Whether there are tables, made after the logs were written. The table that is written last has its name when all have."""
+    last = directory / "samples.parquet"
+    return last.is_file() and all(log.stat().st_mtime_ns < last.stat().st_mtime_ns for log in logs)
 
 
 def _flat(entry: dict[str, Any], parts: Iterable[str] = ()) -> dict[str, Any]:
