@@ -7,6 +7,8 @@ use mel_log::profile::text::verdict::sentence;
 use mel_verdict::run::Run;
 use mel_verdict::words::ranks as named;
 
+use mpi_functions::{Kind as About, Step};
+
 use super::Job;
 use super::messages::{Came, Differs, Need, place_of};
 use super::positions::{Call, Position, State};
@@ -392,7 +394,9 @@ fn wish(run: &Run, need: &Need) -> String {
 
 /// `rank 0 is in MPI_Recv at a.c:3, for a message with tag 7 of rank 1 on halo`.
 pub(crate) fn waits_for(run: &Run, call: &Call, ranks: &[u32], need: &Need) -> String {
-    format!("{} {} in {}, {}", named(ranks), are(ranks), call_at(run, call), wish(run, need))
+    let of_sender = need.peer.filter(|_| !need.sends).and_then(|sender| prepared(run, sender));
+    let (call, wish) = (call_at(run, call), wish(run, need));
+    format!("{} {} in {call}, {wish}{}", named(ranks), are(ranks), of_sender.unwrap_or_default())
 }
 
 /// A message that differs in one thing from what a rank waits for.
@@ -459,6 +463,22 @@ pub(crate) fn awaits(
         _ => "nobody has sent it, and not all who could wait themselves".to_owned(),
     };
     sentence(&format!("{here}; {why}"))
+}
+
+/// Of a rank that has prepared a send, and never started one.
+fn prepared(run: &Run, rank: u32) -> Option<String> {
+    let contexts = (0..).zip(&run.rank(rank)?.contexts);
+    let of: Vec<_> = contexts
+        .filter_map(|(number, of)| Some((number, of, mpi_functions::named(&of.function)?)))
+        .filter(|(number, ..)| run.rank(rank).is_some_and(|rank| rank.returned(*number) > 0))
+        .collect();
+    if of.iter().any(|(_, _, about)| about.kind == About::Start) {
+        return None;
+    }
+    let (_, context, about) =
+        of.iter().find(|(_, _, about)| about.step == Step::Prepares && about.sends())?;
+    let at = run.site(context.site).map_or_else(String::new, |site| format!(" at {site}"));
+    Some(format!(" (rank {rank} has prepared a send with {}{at}, and has started none)", about.name))
 }
 
 /// A rank that waits for sends or collective operations, and one that has a message of it for which no receive asks.

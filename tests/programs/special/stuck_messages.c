@@ -17,7 +17,7 @@
  *   waitany            3  cycle      0,1      -    and so do all others who could answer
  *   any_source         4  cycle      0,1      -    of any rank
  *   persistent         2  cycle      0,1      -    MPI_Wait
- *   not_started        2  cycle      0,1      -    MPI_Barrier
+ *   not_started        2  cycle      0,1      -    (rank 1 has prepared a send with MPI_Send_init at
  *   threads            2  cycle      0,1      -    tag 1 of rank 1
  *   tag                2  differs    0        1    the two differ in the tag alone
  *   communicator       2  differs    0        1    the two differ in the communicator alone
