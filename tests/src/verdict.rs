@@ -133,3 +133,15 @@ impl fmt::Display for Case<'_> {
         write!(f, "{} with {}", self.program.display(), self.mpi.name)
     }
 }
+
+/// What `mel analyze` remarks on in a run with a trace.
+///
+/// # Panics
+///
+/// If it says nothing.
+pub fn remarks_on(run: &Path) -> Vec<Value> {
+    let said = Command::new(mel()).args(["analyze", "--json"]).arg(run).output().expect("mel starts");
+    assert!(said.status.success(), "{}: {}", run.display(), String::from_utf8_lossy(&said.stderr));
+    let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+    said["remarks"].as_array().cloned().unwrap_or_default()
+}

@@ -9,7 +9,9 @@ use std::process::Command;
 use mel_tests::artifacts::{fresh_dir, root};
 use mel_tests::profile::Profile;
 use mel_tests::trace::Trace;
+use mel_tests::verdict::remarks_on;
 use mel_tests::{Job, Mpi};
+use serde_json::json;
 
 const RANKS: u32 = 4;
 
@@ -71,9 +73,10 @@ fn hpcc_passes_its_own_checks() {
     let output = directory.path().join("run");
     let run = Job::new(&mpi, RANKS, "hpcc")
         .current_dir(directory.path())
-        .under_mel(["-o".as_ref(), output.as_os_str()])
+        .under_mel(["--check".as_ref(), "-o".as_ref(), output.as_os_str()])
         .run();
     run.expect(run.code == Some(0), "hpcc under MEL");
+    assert_eq!(remarks_on(&output), [json!(null); 0]);
 
     let results = fs::read_to_string(directory.path().join("hpccoutf.txt")).expect("hpcc leaves its results");
     for line in ["Success=1", "MPIRandomAccess_Errors=0"] {

@@ -1,9 +1,8 @@
 //! Mistakes that do no harm yet are remarked on by `mel analyze` with ranks and line, and nothing is said of what looks like them.
 
-use std::process::Command;
-
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::fresh_dir;
 use mel_tests::planted::marked;
+use mel_tests::verdict::remarks_on;
 use mel_tests::{Job, Mpi, compile_special};
 use serde_json::{Value, json};
 
@@ -21,10 +20,7 @@ fn remarks(mpi: &Mpi, program: Source, case: &str) -> Vec<Value> {
     let run = Job::new(mpi, 4, program).args([case]).patient();
     let run = run.under_mel(["--check".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
     run.expect(run.code == Some(0), case);
-    let said = Command::new(mel()).args(["analyze", "--json"]).arg(&output).output().expect("mel starts");
-    assert!(said.status.success(), "{case}: {}", String::from_utf8_lossy(&said.stderr));
-    let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
-    said["remarks"].as_array().cloned().unwrap_or_default()
+    remarks_on(&output)
 }
 
 /// In each case there is one remark, of this kind, about these ranks, which names these lines. No ranks: rank 1 has come with something else,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mel_tests::artifacts::{fresh_dir, installed_by};
+use mel_tests::verdict::remarks_on;
 use mel_tests::{Job, Mpi, Output};
 
 /// Where `scripts/mpi4py-tests` has put the suite, if it has.
@@ -46,7 +47,7 @@ fn as_without(mpi: &Mpi, suite: &Path, ranks: u32, tests: &[&str], seconds: u32)
     }
     let directory = fresh_dir();
     let output = directory.path().join("run");
-    let watched = job().under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()]);
+    let watched = job().under_mel(["--check".as_ref(), "-o".as_ref(), output.as_os_str()]);
     let (watched, outputs) = watched.run_apart();
     let ran = verdicts(&plain_outputs).into_iter().find(|line| line.starts_with("Ran "));
     plain.expect(ran.is_some(), &what);
@@ -54,6 +55,12 @@ fn as_without(mpi: &Mpi, suite: &Path, ranks: u32, tests: &[&str], seconds: u32)
     assert_eq!(verdicts(&outputs), verdicts(&plain_outputs), "{what}");
     for file in ["profile.json", "traces.otf2"] {
         watched.expect(output.join(file).exists(), &what);
+    }
+    if ranks > 1 {
+        // What its authors want to fail is no mistake.
+        let remarks = remarks_on(&output);
+        let wrong: Vec<_> = remarks.iter().filter(|remark| remark["kind"] != "truncated").collect();
+        assert!(wrong.is_empty(), "{what}: {wrong:#?}");
     }
     ran
 }

@@ -28,6 +28,9 @@ pub struct Checks {
     storage: storage::Storage,
     members: members::Members,
     data: data::Data,
+    /// Whether it is not known which message is which: one that was received is longer than what was sent. A send that was cancelled and
+    /// freed, so that no call has said that it was, shifts those after it.
+    is_shifted: bool,
 }
 
 impl Checks {
@@ -38,6 +41,7 @@ impl Checks {
 
     /// Messages of a call are complete.
     pub fn unit(&mut self, unit: &Unit, names: &Names) {
+        self.is_shifted |= unit.parts.iter().any(|part| !part.sends && part.own.bytes > part.other.bytes);
         self.storage.unit(unit, names);
         self.data.unit(unit);
     }
@@ -58,7 +62,7 @@ impl Checks {
     }
 
     /// What is worth a remark; `lines` has the lines of call sites with their functions.
-    pub fn remarks(self, names: &Names, lines: &[(String, Option<String>)]) -> Vec<Remark> {
+    pub fn remarks(mut self, names: &Names, lines: &[(String, Option<String>)]) -> Vec<Remark> {
         let call = |site: Site, function: Option<&str>| {
             let line = lines.get(site as usize);
             let function = function.or_else(|| line?.1.as_deref()).unwrap_or("MPI");
@@ -67,9 +71,13 @@ impl Checks {
         let of_function =
             |site, number| call(site, names.function(number).map(|function| function.name.as_str()));
         let at = |site| call(site, None);
-        let mut remarks = self.storage.remarks(&of_function);
+        let mut remarks = Vec::new();
+        if !self.is_shifted {
+            remarks.extend(self.storage.remarks(&of_function));
+            remarks.extend(self.data.types(&at));
+        }
         remarks.extend(self.members.remarks(names, &at));
-        remarks.extend(self.data.remarks(&at));
+        remarks.extend(self.data.noticed_remarks(&at));
         remarks
     }
 }

@@ -444,7 +444,14 @@ impl<'a> Maker<'a> {
                 if let Some((place, _)) = self.receives.remove(&request) {
                     self.numbering.cancel(place, &mut |side| later.push(Step::Received(side)));
                 }
-                self.sends.remove(&request);
+                if let Some(side) = self.sends.remove(&request) {
+                    // It is no message, and later ones on its channel are received in its place. Where some were sent before it was cancelled,
+                    // they keep their numbers.
+                    let sent = self.sent.entry(side.key.channel).or_default();
+                    if *sent == side.key.number + 1 {
+                        *sent -= 1;
+                    }
+                }
                 0
             }
             RequestStep::CollectiveComplete => {

@@ -62,18 +62,12 @@ impl Data {
         who.count += 1;
     }
 
-    /// A remark for each pair of calls. `at` names a call by its site.
-    pub(super) fn remarks(self, at: &dyn Fn(Site) -> String) -> Vec<Remark> {
-        let remark = |kind, who: Who, text: &dyn Fn(&str, &str) -> String| {
-            let words = |ranks: &BTreeSet<u32>| ranks_in_words(&ranks.iter().copied().collect::<Vec<_>>());
-            let text = text(&words(&who.ranks)?, &words(&who.others).unwrap_or_default());
-            let ranks: BTreeSet<u32> = who.ranks.union(&who.others).copied().collect();
-            let basis = Basis::Observed.word("").into();
-            Some(Remark { kind, ranks: ranks.into_iter().collect(), count: who.count, basis, text })
-        };
-        let types = self.types.into_iter().filter_map(|((send, receive), (sent, received, who))| {
+    /// A remark for each pair of calls whose types do not fit. `at` names a call by its site.
+    pub(super) fn types(&mut self, at: &dyn Fn(Site) -> String) -> Vec<Remark> {
+        let types = std::mem::take(&mut self.types);
+        let remarks = types.into_iter().filter_map(|((send, receive), (sent, received, who))| {
             let count = who.count;
-            remark(Mistake::TypesDiffer, who, &|ranks, others| {
+            who.remark(Mistake::TypesDiffer, &|ranks, others| {
                 format!(
                     "{ranks} sent {} in {} that {others} received as {} in {}{}",
                     elements(sent),
@@ -84,10 +78,15 @@ impl Data {
                 )
             })
         });
-        let noticed = self.noticed.into_iter().filter_map(|(noticed, who)| {
+        remarks.collect()
+    }
+
+    /// A remark for each thing that was noticed.
+    pub(super) fn noticed_remarks(self, at: &dyn Fn(Site) -> String) -> Vec<Remark> {
+        let remarks = self.noticed.into_iter().filter_map(|(noticed, who)| {
             let count = who.count;
             match noticed {
-                Noticed::Overlap(first, second) => remark(Mistake::BufferInUse, who, &|ranks, _| {
+                Noticed::Overlap(first, second) => who.remark(Mistake::BufferInUse, &|ranks, _| {
                     format!(
                         "{ranks} used in {} the buffer of {}, which was not complete{}",
                         at(second),
@@ -95,7 +94,7 @@ impl Data {
                         times(count),
                     )
                 }),
-                Noticed::Truncated(site) => remark(Mistake::Truncated, who, &|ranks, _| {
+                Noticed::Truncated(site) => who.remark(Mistake::Truncated, &|ranks, _| {
                     format!(
                         "{ranks} had too little room in {} for a message, which was cut off{}",
                         at(site),
@@ -104,7 +103,18 @@ impl Data {
                 }),
             }
         });
-        types.chain(noticed).collect()
+        remarks.collect()
+    }
+}
+
+impl Who {
+    /// A remark about them; `text` is given both sides in words.
+    fn remark(self, kind: Mistake, text: &dyn Fn(&str, &str) -> String) -> Option<Remark> {
+        let words = |ranks: &BTreeSet<u32>| ranks_in_words(&ranks.iter().copied().collect::<Vec<_>>());
+        let text = text(&words(&self.ranks)?, &words(&self.others).unwrap_or_default());
+        let ranks: BTreeSet<u32> = self.ranks.union(&self.others).copied().collect();
+        let basis = Basis::Observed.word("").into();
+        Some(Remark { kind, ranks: ranks.into_iter().collect(), count: self.count, basis, text })
     }
 }
 
@@ -138,8 +148,10 @@ mod tests {
         data.unit(&unit(false, int, Signature::default()));
         data.noticed(2, Noticed::Overlap(0, 1));
         data.noticed(3, Noticed::Truncated(1));
-        let text: Vec<String> =
-            data.remarks(&|site| format!("call {site}")).into_iter().map(|remark| remark.text).collect();
+        let at = |site| format!("call {site}");
+        let mut remarks = data.types(&at);
+        remarks.extend(data.noticed_remarks(&at));
+        let text: Vec<String> = remarks.into_iter().map(|remark| remark.text).collect();
         assert_eq!(
             text,
             [

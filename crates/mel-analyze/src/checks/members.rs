@@ -85,7 +85,7 @@ impl Members {
             Differing::Types((sites.0, first.signature), (sites.1, entry.signature))
         } else if is_alike(own) && !are_as_much(first.moved.0, entry.moved.0, of.members.len()) {
             Differing::Bytes((sites.0, first.moved.0), (sites.1, entry.moved.0))
-        } else if is_last && has_sums(own) {
+        } else if is_last && has_sums(own) && has_root(own, entry.root, of.members.len()) {
             let sum =
                 |of: &dyn Fn(&Entry) -> u64| operation.entries.iter().map(of).fold(0, u64::saturating_add);
             let (sent, received) = (sum(&|entry| entry.moved.0), sum(&|entry| entry.moved.1));
@@ -193,6 +193,13 @@ fn are_as_much(one: u64, other: u64, members: usize) -> bool {
 fn is_alike(function: &Function) -> bool {
     use mpi_functions::Operation::{Allgather, Allreduce, Alltoall, ReduceScatterBlock};
     matches!(function.operation(), Some(Allreduce | Allgather | Alltoall | ReduceScatterBlock))
+}
+
+/// Whether the operation has a root among so many members, if it has one at all: a call with another one fails, and moves nothing.
+fn has_root(function: &Function, root: i32, members: usize) -> bool {
+    use mpi_functions::Direction::{FromRoot, ToRoot};
+    let is_rooted = function.operation().is_some_and(|of| matches!(of.direction(), FromRoot | ToRoot));
+    !is_rooted || usize::try_from(root).is_ok_and(|root| root < members)
 }
 
 /// Whether all members together send what they receive.
