@@ -1,7 +1,5 @@
 //! Messages and bytes for each pair of sender and receiver.
 
-use std::collections::BTreeMap;
-
 use mel_log::profile::Traffic;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -196,27 +194,10 @@ impl Matrix {
     }
 }
 
-/// The chosen messages from one rank to another by the bin of their size ([`mel_log::profile::traffic::sizes_of_bin`]).
-pub fn sizes(rows: &Rows<'_>, choice: &Choice, from: u32, to: u32) -> BTreeMap<u8, u64> {
-    let mut sizes = BTreeMap::new();
-    for (rank, row) in rows.chosen(choice) {
-        let mut flows = false;
-        rows.pairs(rank, row, |a, b| flows |= (a, b) == (from, to));
-        if flows {
-            for (bin, count) in &row.sizes {
-                let sum: &mut u64 = sizes.entry(*bin).or_default();
-                *sum = sum.saturating_add(*count);
-            }
-        }
-    }
-    sizes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Matrix;
-    use mel_log::profile::traffic::sizes_of_bin;
     use mel_log::profile::{TrafficKind, sample};
 
     #[test]
@@ -242,19 +223,5 @@ mod tests {
         let all = matrix.cells.iter().map(|(_, _, cell)| cell.bytes).max().unwrap();
         assert_eq!(greatest[0].2.bytes, all);
         assert!(greatest.windows(2).all(|pair| pair[0].2.bytes >= pair[1].2.bytes));
-    }
-
-    #[test]
-    fn sizes_are_those_of_the_messages_of_a_cell() {
-        let profile = sample::traffic(6);
-        let rows = Rows::of(&profile);
-        let choice = Choice::of_kinds(&crate::choice::OF_PROGRAM);
-        for (from, to, cell) in Matrix::of(&rows, &choice).cells {
-            let sizes = sizes(&rows, &choice, from, to);
-            assert_eq!(sizes.values().sum::<u64>(), cell.messages, "{from} to {to}");
-            let least: u64 = sizes.iter().map(|(bin, count)| sizes_of_bin(usize::from(*bin)).0 * count).sum();
-            let most: u64 = sizes.iter().map(|(bin, count)| sizes_of_bin(usize::from(*bin)).1 * count).sum();
-            assert!((least..=most).contains(&cell.bytes), "{from} to {to}");
-        }
     }
 }
