@@ -28,8 +28,8 @@ pub struct Checks {
     storage: storage::Storage,
     members: members::Members,
     data: data::Data,
-    /// Whether it is not known which message is which: one that was received is longer than what was sent. A send that was cancelled and
-    /// freed, so that no call has said that it was, shifts those after it.
+    /// Whether it is not known which message is which, for not all that were sent are seen to be received: a receive has failed, or one that
+    /// was received is longer than what was sent. So it is after a send that was cancelled and freed, as no call has said that it was.
     is_shifted: bool,
 }
 
@@ -58,6 +58,7 @@ impl Checks {
 
     /// The program's own check has noticed something about a rank.
     pub fn noticed(&mut self, rank: u32, noticed: Noticed) {
+        self.is_shifted |= matches!(noticed, Noticed::Truncated(_) | Noticed::Shifted);
         self.data.noticed(rank, noticed);
     }
 

@@ -321,6 +321,7 @@ impl<'a> Maker<'a> {
             let noticed = match *noted {
                 Noted::Described(_) => continue,
                 Noted::Truncated => Noticed::Truncated(call.site),
+                Noted::Failed => Noticed::Shifted,
                 Noted::Overlap(Overlap { function, site, other, other_site }) => {
                     Noticed::Overlap(self.site_of(function, site), self.site_of(other, other_site))
                 }
@@ -445,11 +446,13 @@ impl<'a> Maker<'a> {
                     self.numbering.cancel(place, &mut |side| later.push(Step::Received(side)));
                 }
                 if let Some(side) = self.sends.remove(&request) {
-                    // It is no message, and later ones on its channel are received in its place. Where some were sent before it was cancelled,
-                    // they keep their numbers.
+                    // It is no message, and later ones on its channel are received in its place; those that were sent before it was
+                    // cancelled have other numbers than their receives.
                     let sent = self.sent.entry(side.key.channel).or_default();
                     if *sent == side.key.number + 1 {
                         *sent -= 1;
+                    } else {
+                        later.push(Step::Noticed(self.rank, Noticed::Shifted));
                     }
                 }
                 0

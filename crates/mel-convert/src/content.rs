@@ -80,6 +80,8 @@ pub enum Noted {
     Overlap(Overlap),
     /// It has failed, for its message is longer than the receive.
     Truncated,
+    /// It has failed otherwise, and receives or completes messages.
+    Failed,
 }
 
 /// What happened to a window.
@@ -160,6 +162,7 @@ impl Content {
             kind::DESCRIBED => return Content::Noted(Noted::Described(Described::from_payload(payload))),
             kind::OVERLAP => return Content::Noted(Noted::Overlap(Overlap::from_payload(payload))),
             kind::TRUNCATED => return Content::Noted(Noted::Truncated),
+            kind::FAILED => return Content::Noted(Noted::Failed),
             kind::SAMPLE => return Content::Sample(Sample::from_payload(payload)),
             kind::DROPPED => return Content::LostEvents(u64_at(payload, 0)),
             kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {

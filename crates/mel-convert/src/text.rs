@@ -191,6 +191,7 @@ fn write_noted(out: &mut impl Write, log: &RankLog, noted: Noted) -> io::Result<
             writeln!(out, " buffers of {} and {} overlapped", function(log, first), function(log, other))
         }
         Noted::Truncated => writeln!(out, " failed: the message is longer than the receive"),
+        Noted::Failed => writeln!(out, " failed"),
     }
 }
 

@@ -183,6 +183,9 @@ pub mod kind {
     pub const OVERLAP: u16 = 42;
     /// Under `mel run --check`, the call under way has failed because its message is longer than the receive.
     pub const TRUNCATED: u16 = 43;
+    /// Under `mel run --check`, the call under way, which receives or completes messages, has failed: which of them it has received is not
+    /// known.
+    pub const FAILED: u16 = 44;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -545,6 +548,7 @@ mod tests {
             (kind::DESCRIBED, "sends, receives and computes"),
             (kind::OVERLAP, "buffers overlapped"),
             (kind::TRUNCATED, "longer than the receive"),
+            (kind::FAILED, "has failed otherwise"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),
             (kind::RMA_COMPLETE, "complete"),

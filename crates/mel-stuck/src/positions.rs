@@ -201,14 +201,18 @@ pub(crate) fn of(run: &Run, world_size: u32, look: &Look) -> Positions {
     positions
 }
 
+/// Whether the table of a rank has a row for all that it has called.
+pub(crate) fn has_counted_all(rank: &Rank) -> bool {
+    let left_out = &rank.rows.left_out;
+    left_out.contexts == 0
+        && left_out.communicators == 0
+        && rank.rows.missing_bytes() == 0
+        && rank.rows.damaged.is_empty()
+}
+
 /// How many collective operations a rank has completed, by communicator; none where its table has not counted all.
 fn done(rank: &Rank) -> Option<Done> {
-    let left_out = &rank.rows.left_out;
-    if left_out.contexts > 0
-        || left_out.communicators > 0
-        || rank.rows.missing_bytes() > 0
-        || !rank.rows.damaged.is_empty()
-    {
+    if !has_counted_all(rank) {
         return None;
     }
     let all = rank.communicators.values().map(|communicator| (*communicator, 0)).collect();

@@ -406,8 +406,8 @@ fn needed_of_group(kind: About) -> Option<WindowCall> {
     }
 }
 
-/// Who keeps ranks waiting in a call for a group of a window. Which ranks are in the group the tables do not say: those that do for others
-/// what is needed, and have done it less often than it was needed; where no rank ever has, all of the window.
+/// Who keeps ranks waiting in a call for a group of a window. Which ranks are in the group the tables do not say: certain is a rank that is the
+/// only one to have done, or to be able to do, what is needed, and has done it less often than it was needed.
 fn by_group(run: &Run, positions: &Positions, here: (&Call, &[u32], f64)) -> Option<Finding> {
     let (call, waiting, _) = here;
     let about = call.about()?;
@@ -415,21 +415,24 @@ fn by_group(run: &Run, positions: &Positions, here: (&Call, &[u32], f64)) -> Opt
     let returned = |rank: u32, is_one: &dyn Fn(&Function) -> bool| {
         positions.returned(run.rank(rank)?, call.communicator, is_one)
     };
-    let before =
-        waiting.iter().filter_map(|rank| returned(*rank, &|function| function.name == about.name)).min()?;
-    let (ranks, _) = around(run, positions, here);
-    let counted: Vec<(u32, u64)> = ranks
-        .iter()
-        .filter_map(|rank| Some((*rank, returned(*rank, &|of| of.kind == About::Window(needed))?)))
-        .collect();
-    let ever = counted.iter().any(|(_, times)| *times > 0);
-    let behind = counted.iter().filter(|(_, times)| *times <= before && (*times > 0 || !ever));
-    let causes: Vec<u32> = behind.map(|(rank, _)| *rank).collect();
-    let first = positions.of_rank(*causes.first()?).first()?;
+    // A test without success has returned, too.
+    let tests =
+        |rank: &u32| returned(*rank, &|of| of.kind == about.kind && of.step == Step::Tests) != Some(0);
+    if about.kind == About::Window(WindowCall::Wait) && waiting.iter().any(tests) {
+        return None;
+    }
+    let before = waiting.iter().filter_map(|rank| returned(*rank, &|of| of.kind == about.kind)).min()?;
+    let (mut ranks, _) = around(run, positions, here);
+    let times = |rank: u32| returned(rank, &|of| of.kind == About::Window(needed));
+    if ranks.iter().any(|rank| times(*rank).is_some_and(|times| times > 0)) {
+        ranks.retain(|rank| times(*rank) != Some(0));
+    }
     let function = mpi_functions::FUNCTIONS.iter().find(|of| of.kind == About::Window(needed))?.name;
-    let sentence = words::of_group(run, here, function, (&causes, first));
-    let kind = if causes.len() == 1 { kind_of(first.state) } else { Kind::NotKnown };
-    let causes = if causes.len() == 1 { causes } else { Vec::new() };
+    let first = positions.of_rank(*ranks.first()?).first()?;
+    let is_certain = ranks.len() == 1 && times(ranks[0])? <= before;
+    let sentence = words::of_group(run, here, function, (&ranks, first), is_certain);
+    let (kind, causes) =
+        if is_certain { (kind_of(first.state), ranks) } else { (Kind::NotKnown, Vec::new()) };
     Some(Finding { kind, waiting: waiting.to_vec(), causes, sentence })
 }
 

@@ -11,7 +11,7 @@ use mpi_functions::{Kind as About, Step};
 
 use super::Job;
 use super::messages::{Came, Differs, Need, place_of};
-use super::positions::{Call, Position, State};
+use super::positions::{Call, Position, State, has_counted_all};
 use super::waiting::{Kind, Meeting, is_of_another_group};
 
 /// `1st`, `12th`, `51st`.
@@ -327,24 +327,23 @@ pub(crate) fn behind(
     ))
 }
 
-/// Who has called the function less often that a group of a window has to call: one rank, or some of several.
+/// Who may have to call the function that a group of a window has to call, or has to for certain.
 pub(crate) fn of_group(
     run: &Run,
     (call, ranks, seconds): (&Call, &[u32], f64),
     function: &str,
-    (causes, first): (&[u32], &Position),
+    (others, first): (&[u32], &Position),
+    is_certain: bool,
 ) -> String {
     let waits = format!("{} for {}, which needs {function}", in_call(run, ranks, call), duration(seconds));
-    sentence(&match causes {
-        [_] => format!(
-            "{waits} in its group; of the ranks that call that, {} has called it less often than it was needed: {}",
-            named(causes),
-            place(run, causes, first)
-        ),
-        _ => format!(
-            "{waits} in its group; {} have called it less often than it was needed, and which of them are in the group is not known",
-            named(causes)
-        ),
+    sentence(&if is_certain {
+        format!(
+            "{waits} in its group; {}, which alone can be in it, has called that less often than it was needed: {}",
+            named(others),
+            place(run, others, first)
+        )
+    } else {
+        format!("{waits} in its group; which of {} are in it is not known", named(others))
     })
 }
 
@@ -467,6 +466,9 @@ pub(crate) fn awaits(
 
 /// Of a rank that has prepared a send, and never started one.
 fn prepared(run: &Run, rank: u32) -> Option<String> {
+    if !has_counted_all(run.rank(rank)?) {
+        return None;
+    }
     let contexts = (0..).zip(&run.rank(rank)?.contexts);
     let of: Vec<_> = contexts
         .filter_map(|(number, of)| Some((number, of, mpi_functions::named(&of.function)?)))

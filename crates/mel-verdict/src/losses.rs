@@ -450,9 +450,6 @@ fn of_polling(rank: &Rank, polled: &Polled, losses: &mut Losses) {
     });
 }
 
-/// Above this size, in bytes, a nonblocking send may wait for its receiver.
-const LONG: u64 = 4096;
-
 /// Whether what this function has started may wait for its receive, by its name and by whether messages are long.
 fn send_waits(function: &str, long: bool) -> bool {
     mpi_functions::named(function).is_some_and(|function| match (function.kind, function.step) {
@@ -483,7 +480,7 @@ fn of_pending_sends(rank: &Rank, lookup: &Lookup<'_>, losses: &mut Losses) {
             continue;
         }
         let Some(sent) = rank.context(row.key.peer_context.into()) else { continue };
-        if send_waits(&sent.function, row.bytes > LONG.saturating_mul(row.count)) {
+        if send_waits(&sent.function, row.bytes > mpi_functions::STORED.saturating_mul(row.count)) {
             let site = receiver.context(row.key.context).and_then(|context| context.site);
             let sum = late.entry((receiver.rank, site)).or_default();
             *sum = (sum.0.saturating_add(row.ticks), sum.1.saturating_add(row.count));

@@ -35,5 +35,5 @@ pub use signatures::signature;
 pub use topology::{Neighbours, neighbours};
 pub use types::{
     TypeSizes, bytes_of, get_count, test_cancelled, type_extent, type_name, type_name_at_any_time, type_size,
-    type_size_at_any_time,
+    type_size_at_any_time, type_true_extent,
 };

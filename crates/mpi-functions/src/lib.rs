@@ -25,6 +25,10 @@ pub use generated::{COUNT, FUNCTIONS};
 pub use kind::{Access, FileCall, Kind, Making, Mode, Object, Step, WindowCall};
 pub use operation::{Direction, Operation, Waits};
 
+/// The longest message, in bytes, that MPIs store for certain where its receive is not posted: the sender of a longer one may have to wait
+/// for its receiver (MPI-5.0, section 3.4), and does with the smallest limits that are in use.
+pub const STORED: u64 = 4096;
+
 /// The operations that MPI has for reductions. Files have their places here plus one.
 pub const REDUCTIONS: [&str; 14] = [
     "MPI_SUM",

@@ -202,7 +202,7 @@ class Trace:
         logs = list(Path(directory).glob("rank-*.mlog"))
         if _is_current(self.directory, logs):
             return
-        if not os.access(directory, os.W_OK):
+        if not os.access(self.directory if self.directory.exists() else directory, os.W_OK):
             self._temporary = tempfile.TemporaryDirectory(prefix="mel-")
             self.directory = Path(self._temporary.name)
         words = [command(), "convert", "--parquet", os.fspath(self.directory), "--", os.fspath(directory)]

@@ -7,7 +7,7 @@ use mpit_events::Ticks;
 use super::deferred::DeferredCall;
 use super::state::State;
 use super::tracker::Work;
-use super::waits::{LeftWaiting, NEEDS_RECEIVER, Origin, PostedLate, Tally, TestFound, Unmet, Waited};
+use super::waits::{KeptWaiting, Origin, Tally, TestFound, Unmet, Waited};
 use crate::matching::{CommIndex, Completion, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
@@ -171,7 +171,7 @@ impl Work<'_> {
         if receive.queued.since(envelope.sent) >= self.tracker.shortest_wait() {
             self.notify_of_late_post(receive, envelope);
         }
-        if envelope.bytes > NEEDS_RECEIVER {
+        if envelope.bytes > mpi_functions::STORED {
             self.notify_of_absence(receive, envelope, from);
         }
     }
@@ -183,7 +183,7 @@ impl Work<'_> {
         let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
         let since = sent.max(queued);
         if until.since(since) >= self.tracker.shortest_wait() {
-            let left = LeftWaiting { context, comm: comm.0, source, context_of_send, bytes, since, until };
+            let left = KeptWaiting { context, comm: comm.0, source, context_of_send, bytes, since, until };
             self.notify_of_waits(|observer| observer.left_waiting(&left));
         }
     }
@@ -252,7 +252,8 @@ impl Work<'_> {
     fn notify_of_late_post(&self, receive: &Origin, envelope: &Envelope) {
         let Origin { context, comm, queued } = *receive;
         let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
-        let late = PostedLate { context, comm: comm.0, source, context_of_send, bytes, sent, posted: queued };
+        let (since, until) = (sent, queued);
+        let late = KeptWaiting { context, comm: comm.0, source, context_of_send, bytes, since, until };
         self.notify_of_waits(|observer| observer.posted_late(&late));
     }
 

@@ -3,7 +3,7 @@
 use mpit_events::{Ticks, Token};
 
 use super::state::NotFollowed;
-use super::waits::{LeftWaiting, PostedLate, Received, TestFound, Waited};
+use super::waits::{KeptWaiting, Received, TestFound, Waited};
 use crate::matching::Truth;
 
 /// A communicator, as its own process sees it.
@@ -84,9 +84,9 @@ pub trait Observer: Sync {
     /// Receives have got messages.
     fn received_bytes(&self, _: &Received) {}
     /// A receive was posted after its message had been sent.
-    fn posted_late(&self, _: &PostedLate) {}
+    fn posted_late(&self, _: &KeptWaiting) {}
     /// A long message was sent and its receive posted, while the receiver was elsewhere.
-    fn left_waiting(&self, _: &LeftWaiting) {}
+    fn left_waiting(&self, _: &KeptWaiting) {}
     /// A receive of this context has found its message, of so many bytes, in the unexpected queue.
     fn found_unexpected(&self, _context: u16, _bytes: u64) {}
     /// The search for a receive of this context, in an unexpected queue with messages, took so many ticks; whether the receive has a

@@ -42,9 +42,9 @@ pub struct TestFound {
     pub until: Ticks,
 }
 
-/// A receive that was posted after its message had been sent, by a microsecond or more.
+/// A receive has kept the sender of its message waiting, by a microsecond or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PostedLate {
+pub struct KeptWaiting {
     /// The context of the call that posted the receive.
     pub context: u16,
     /// The [`Communicator::index`](super::Communicator::index).
@@ -55,34 +55,11 @@ pub struct PostedLate {
     pub context_of_send: u16,
     /// The size of the message.
     pub bytes: u64,
-    /// When it was sent.
-    pub sent: Ticks,
-    /// When the receive was posted.
-    pub posted: Ticks,
-}
-
-/// A long message whose receive was posted, by a call before, while the receiver was elsewhere: nobody took the data, by a microsecond or
-/// more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftWaiting {
-    /// The context of the call that posted the receive.
-    pub context: u16,
-    /// The [`Communicator::index`](super::Communicator::index).
-    pub comm: u32,
-    /// The sender's rank in the communicator.
-    pub source: i32,
-    /// The sender's context of its call; 0 where it is not known.
-    pub context_of_send: u16,
-    /// The size of the message.
-    pub bytes: u64,
-    /// When it was sent and its receive posted.
+    /// When the message was sent; where the receive was there before, when both were.
     pub since: Ticks,
-    /// When the call was entered that completed the receive.
+    /// When the receive was posted; where it was there before, when the call was entered that completed it.
     pub until: Ticks,
 }
-
-/// From this size on, in bytes, a message may need its receiver in MPI: shorter ones are stored.
-pub(crate) const NEEDS_RECEIVER: u64 = 4096;
 
 /// Messages that receives of one context have got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

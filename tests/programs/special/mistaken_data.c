@@ -147,6 +147,16 @@ static void columns(void)
     for (int i = 0; i < 2; i++)
         MPI_Send(out + i, 1, column, rank ^ 1, i, MPI_COMM_WORLD);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    /* Resized to as many bytes as it has of data. */
+    MPI_Datatype resized;
+    MPI_Type_create_resized(column, 0, 2 * sizeof *in, &resized);
+    MPI_Type_commit(&resized);
+    for (int i = 0; i < 2; i++)
+        MPI_Irecv(in + i, 1, resized, rank ^ 1, i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < 2; i++)
+        MPI_Send(out + i, 1, resized, rank ^ 1, i, MPI_COMM_WORLD);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Type_free(&resized);
 }
 
 /* The receive is too short, and the program wants to know. */
@@ -160,6 +170,51 @@ static void cut_off(void)
     else
         MPI_Recv(in, 4, MPI_DOUBLE, rank - 1, 0, own, MPI_STATUS_IGNORE); /* line CUT_OFF */
     MPI_Comm_free(&own);
+}
+
+/* A receive that was cut off takes its message away: what comes after it fits. */
+static void after_a_cut(void)
+{
+    static MPI_Comm own = MPI_COMM_NULL;
+    if (own == MPI_COMM_NULL) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &own);
+        MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    }
+    if (rank % 2 == 0) {
+        MPI_Send(out, 8, MPI_DOUBLE, rank + 1, 0, own);
+        MPI_Send(out, 4, MPI_INT, rank + 1, 0, own);
+    } else {
+        MPI_Recv(in, 4, MPI_DOUBLE, rank - 1, 0, own, MPI_STATUS_IGNORE); /* line CUT_BEFORE */
+        MPI_Recv(in, 4, MPI_INT, rank - 1, 0, own, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Asked about, the receive is complete, and its request is still there. */
+static void asked_about(void)
+{
+    MPI_Request request;
+    int flag = 0;
+    MPI_Irecv(in, 4, MPI_DOUBLE, rank ^ 1, 0, MPI_COMM_WORLD, &request);
+    MPI_Send(out, 4, MPI_DOUBLE, rank ^ 1, 0, MPI_COMM_WORLD);
+    while (!flag)
+        MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(in, 4, MPI_DOUBLE, rank ^ 1, 1, out, 4, MPI_DOUBLE, rank ^ 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Two probed messages, of which the second is received first. */
+static void probed_in_order(void)
+{
+    if (rank % 2 == 0) {
+        MPI_Send(out, 2, MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
+        MPI_Send(out, 2, MPI_LONG, rank + 1, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Message messages[2];
+        for (int i = 0; i < 2; i++)
+            MPI_Mprobe(rank - 1, 0, MPI_COMM_WORLD, &messages[i], MPI_STATUS_IGNORE);
+        MPI_Mrecv(in, 2, MPI_LONG, &messages[1], MPI_STATUS_IGNORE);
+        MPI_Mrecv(in, 2, MPI_DOUBLE, &messages[0], MPI_STATUS_IGNORE);
+    }
 }
 
 static const struct {
@@ -178,6 +233,9 @@ static const struct {
     {"used_in_turn", used_in_turn},
     {"columns", columns},
     {"cut_off", cut_off},
+    {"after_a_cut", after_a_cut},
+    {"asked_about", asked_about},
+    {"probed_in_order", probed_in_order},
 };
 
 static void make_types(void)

@@ -4,8 +4,8 @@
  *   fence_left_out 3 outside 0,1 2 rank 2 has not come to it
  *   free_left_out 3 outside 0,1 2 rank 2 has not called it more often
  *   lock_held 3 outside 1 2 rank 2 has locked it more often than unlocked
- *   post_left_out 3 outside 0 2 which needs MPI_Win_post in its group; of the ranks that call that, rank 2 has called it less often
- *   complete_left_out 3 outside 2 0 which needs MPI_Win_complete in its group; of the ranks that call that, rank 0 has called it less often
+ *   post_left_out 3 outside 0 2 which needs MPI_Win_post in its group; rank 2, which alone can be in it, has called that less often
+ *   complete_left_out 3 outside 2 0 which needs MPI_Win_complete in its group; rank 0, which alone can be in it, has called that less often
  *   size_left_out 3 outside 0,1 2 rank 2 has not come to it
  */
 #define _POSIX_C_SOURCE 200809L

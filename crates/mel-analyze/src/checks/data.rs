@@ -19,6 +19,8 @@ pub enum Noticed {
     Overlap(Site, Site),
     /// A call has received a message that is longer than there was room for.
     Truncated(Site),
+    /// It is not known any more which messages of the rank are which.
+    Shifted,
 }
 
 /// Who, and how often.
@@ -86,6 +88,7 @@ impl Data {
         let remarks = self.noticed.into_iter().filter_map(|(noticed, who)| {
             let count = who.count;
             match noticed {
+                Noticed::Shifted => None,
                 Noticed::Overlap(first, second) => who.remark(Mistake::BufferInUse, &|ranks, _| {
                     format!(
                         "{ranks} used in {} the buffer of {}, which was not complete{}",

@@ -9,16 +9,13 @@
 use super::{Loss, Rule, Thresholds};
 use crate::model::{Side, Way};
 use crate::units::{Part, Unit};
-use mpi_functions::Mode;
+use mpi_functions::{Mode, STORED};
 
 /// When a rank was outside of MPI: of such times that ended in this interval, the one that has most of it.
 pub type Outside<'a> = &'a dyn Fn(u32, (u64, u64)) -> Option<(u64, u64)>;
 
 /// Whether messages that were sent before to the same rank are not received: when the first of them was sent.
 pub type SentBefore<'a> = &'a dyn Fn(&Part) -> Option<u64>;
-
-/// The largest message, in bytes, that a call with receives too sends without waiting for its receiver.
-const SHORT: u64 = 4096;
 
 /// What a call has lost: by a side that came late, by one that made no progress, or by the transfer alone.
 pub fn judge(
@@ -78,8 +75,9 @@ pub fn judge(
 /// of a short message.
 fn last(unit: &Unit, thresholds: Thresholds) -> Option<((u64, u32), &Part)> {
     let receives = unit.parts.iter().any(|part| !part.sends);
-    let needs_nobody =
-        |part: &Part| receives && part.sends && part.own.bytes <= SHORT && part.own.mode != Mode::Synchronous;
+    let needs_nobody = |part: &Part| {
+        receives && part.sends && part.own.bytes <= STORED && part.own.mode != Mode::Synchronous
+    };
     let of = |sends: bool| {
         let parts = unit.parts.iter().filter(move |part| part.sends == sends && !needs_nobody(part));
         let came = parts.filter_map(|part| Some((came(part, unit, thresholds)?, part)));
@@ -101,7 +99,7 @@ fn only_transfer(unit: &Unit, thresholds: Thresholds) -> Option<Loss> {
     let begun = |part: &Part| part.other.call.begin.max(part.own.call.begin);
     let waits = |part: &&Part| {
         let is_started_before = part.own.way == Way::Nonblocking && part.own.call.end <= call.begin;
-        is_started_before && part.own.bytes > SHORT && part.other.call.rank != call.rank
+        is_started_before && part.own.bytes > STORED && part.other.call.rank != call.rank
     };
     let nanos = call.end.saturating_sub(call.begin);
     let in_time = unit.parts.iter().all(|part| begun(part) < call.begin + thresholds.epsilon.max(1));

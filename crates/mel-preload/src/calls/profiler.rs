@@ -7,13 +7,11 @@ use mel_log::settings::counted;
 use mel_log::table::{ContextKey, IntervalKind, ProfileTable};
 use mpi_abi::questions::TypeSizes;
 use mpi_abi::{Abi, Handle, StatusPtr};
-use mpi_functions::Direction;
+use mpi_functions::{Direction, STORED};
 use mpi_intercept::under_way::UnderWay;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
-use mpit_sources::calls::{
-    During, LeftWaiting, NotFollowed, Observer, PostedLate, Received, TestFound, Waited,
-};
+use mpit_sources::calls::{During, KeptWaiting, NotFollowed, Observer, Received, TestFound, Waited};
 use mpit_sources::matching::Truth;
 use mpit_sources::transfers::Transfer;
 
@@ -26,9 +24,6 @@ use crate::consumer::Consumer;
 use crate::polling::Polling;
 use crate::registry::{Known, Registry};
 use crate::truth;
-
-/// Above this size, in bytes, a standard send may wait for its receiver; below it, it waits for space at most.
-const LONG: u64 = 4096;
 
 /// A call that lasts longer may be why its rank is late elsewhere.
 const LONG_CALL_MICROSECONDS: u64 = 100;
@@ -417,7 +412,7 @@ impl Hook for CallProfiler {
                     row.sent.add(sent);
                     // What the data needs at a gigabyte per second: one byte takes a nanosecond.
                     let needed = self.microsecond + sent * self.microsecond / 1000;
-                    let may_wait = sent > LONG || matches!(call, Call::Ssend(_));
+                    let may_wait = sent > STORED || matches!(call, Call::Ssend(_));
                     if kind == Kind::BlockingSend && may_wait && took > needed {
                         self.blocked(contexts, call, made, sent);
                     }
@@ -481,13 +476,13 @@ impl Observer for CallProfiler {
         }
     }
 
-    fn posted_late(&self, late: &PostedLate) {
+    fn posted_late(&self, late: &KeptWaiting) {
         if let Some(contexts) = self.contexts.get() {
             self.waits.posted_late(contexts, late);
         }
     }
 
-    fn left_waiting(&self, left: &LeftWaiting) {
+    fn left_waiting(&self, left: &KeptWaiting) {
         if let Some(contexts) = self.contexts.get() {
             self.waits.left_waiting(contexts, left);
         }

@@ -1,9 +1,8 @@
 //! What the model knows of messages, by context: bytes received, time lost for late senders, messages that came before their receives.
 
 use mel_log::table::{ContextKey, IntervalKind, WaitKey};
-use mpit_events::Ticks;
 use mpit_sources::Serial;
-use mpit_sources::calls::{LeftWaiting, PostedLate, Received, TestFound, Waited};
+use mpit_sources::calls::{KeptWaiting, Received, TestFound, Waited};
 use rustc_hash::FxHashMap;
 
 use super::contexts::Contexts;
@@ -90,40 +89,19 @@ impl Waits {
     }
 
     /// A message had been sent before its receive was posted.
-    pub(super) fn posted_late(&self, contexts: &Contexts, found: &PostedLate) {
-        let of_sender = (found.context, found.source, found.context_of_send);
-        self.kept_waiting(
-            contexts,
-            IntervalKind::PostedLate,
-            of_sender,
-            (found.sent, found.posted),
-            found.bytes,
-        );
+    pub(super) fn posted_late(&self, contexts: &Contexts, late: &KeptWaiting) {
+        self.kept_waiting(contexts, IntervalKind::PostedLate, late);
     }
 
     /// A message was not taken, though its receive was posted.
-    pub(super) fn left_waiting(&self, contexts: &Contexts, left: &LeftWaiting) {
-        let of_sender = (left.context, left.source, left.context_of_send);
-        self.kept_waiting(
-            contexts,
-            IntervalKind::LeftWaiting,
-            of_sender,
-            (left.since, left.until),
-            left.bytes,
-        );
+    pub(super) fn left_waiting(&self, contexts: &Contexts, left: &KeptWaiting) {
+        self.kept_waiting(contexts, IntervalKind::LeftWaiting, left);
     }
 
-    /// A receive posted in this context has kept a message of this peer's context waiting.
-    fn kept_waiting(
-        &self,
-        contexts: &Contexts,
-        kind: IntervalKind,
-        (context, peer, peer_context): (u16, i32, u16),
-        (since, until): (Ticks, Ticks),
-        bytes: u64,
-    ) {
+    fn kept_waiting(&self, contexts: &Contexts, kind: IntervalKind, kept: &KeptWaiting) {
+        let KeptWaiting { context, source: peer, context_of_send: peer_context, bytes, .. } = *kept;
         let key = WaitKey { context: context.into(), peer, peer_context, kind };
-        self.0.with(|tables| tables.count(contexts, key, until.since(since), bytes));
+        self.0.with(|tables| tables.count(contexts, key, kept.until.since(kept.since), bytes));
     }
 
     /// A thread has polled, and found what it polled for in a call of this context: a message of `source`, where that is known already.

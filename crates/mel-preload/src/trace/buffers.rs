@@ -51,12 +51,15 @@ impl Buffers {
     }
 }
 
-/// Whether elements of a datatype follow each other without a gap.
+/// Whether elements of a datatype follow each other without a gap, and have none: an element with gaps may be resized to the bytes of its
+/// data.
 #[cold]
 #[inline(never)]
 pub(super) fn is_one_piece(datatype: Datatype) -> bool {
     let size = isize::try_from(questions::bytes_of(datatype)).unwrap_or(0);
-    size > 0 && questions::type_extent(datatype).ok() == Some((size, 0))
+    size > 0
+        && questions::type_extent(datatype).ok() == Some((size, 0))
+        && questions::type_true_extent(datatype).ok() == Some((size, 0))
 }
 
 #[cfg(test)]

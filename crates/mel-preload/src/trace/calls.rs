@@ -290,7 +290,7 @@ fn flags(calls: &Choice, chosen: bool, (sites, check): (bool, bool)) -> [u8; Fun
             | flag(chosen, BY_COMMUNICATOR)
             | flag(sites, CALL_SITE)
             | flag(has_buffer(function), BUFFER)
-            | flag(check && check::looks_at(function), CHECKED)
+            | flag(check && calls.wants(&names) && check::looks_at(function), CHECKED)
             | flag(kind == functions::Kind::Tests, TESTS)
             | flag(kind.ends_polling(), ENDS_POLLING);
     }

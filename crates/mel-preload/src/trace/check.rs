@@ -85,9 +85,16 @@ struct Messages {
     received: Option<Data>,
 }
 
+/// The requests that a call was given: where they are, and what they were as it began.
+#[derive(Debug, Default)]
+struct Given {
+    array: usize,
+    requests: Vec<usize>,
+}
+
 thread_local! {
-    /// The requests that the call under way was given.
-    static GIVEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// Those of the call under way.
+    static GIVEN: RefCell<Given> = const { RefCell::new(Given { array: 0, requests: Vec::new() }) };
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -97,10 +104,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Whether there is something to look at in calls of a function.
 pub(super) fn looks_at(function: FunctionId) -> bool {
     let about = function.about();
-    let has_requests = about.kind == Kind::Completion || frees_requests(function);
+    let has_requests = about.kind == Kind::Completion || about.kind == Kind::Request;
     let has_data = about.sends() || about.receives() || about.operation().is_some();
-    // What persistent requests send and receive, and when, other calls say.
-    (has_data && about.step != Step::Prepares) || has_requests || frees_types(function)
+    has_data || makes_request(function) || has_requests || frees_types(function)
+}
+
+/// Whether calls of a function make a request.
+fn makes_request(function: FunctionId) -> bool {
+    matches!(function.about().step, Step::Starts | Step::Prepares) && function.about().kind != Kind::Start
 }
 
 fn frees_types(function: FunctionId) -> bool {
@@ -126,19 +137,30 @@ impl Check {
 
     /// A call begins.
     pub(super) fn enter(&self, here: InThread<'_>, function: FunctionId, call: &Call<'_>) {
-        if frees_types(function) {
-            return lock(&self.types).clear();
+        if let Call::Type_free(a) = call {
+            if !a.datatype.is_null() {
+                // SAFETY: the program gives MPI the address of a datatype.
+                lock(&self.types).remove(&unsafe { a.datatype.read() }.word());
+            }
+            return;
         }
         let _ = GIVEN.try_with(|given| {
             let mut given = given.borrow_mut();
-            given.clear();
+            given.array = 0;
+            given.requests.clear();
             if let Some((requests, count)) = requests(function, call) {
+                given.array = requests.as_ptr().addr();
                 // SAFETY: the program gives MPI an array of so many requests.
-                given.extend((0..count).map(|place| unsafe { requests.get(place) }.word()));
+                given.requests.extend((0..count).map(|place| unsafe { requests.get(place) }.word()));
             }
         });
         let messages = Messages::of(self.abi.constants.proc_null, call);
-        let described = |data: Option<Data>| data.map_or(0, |(_, _, datatype)| self.of(datatype).signature.0);
+        // Which of several probed messages is received first, the order of the calls does not say.
+        let is_matched = matches!(call, Call::Mrecv(_) | Call::Imrecv(_));
+        let described = |data: Option<Data>| match data {
+            Some((_, _, datatype)) if !is_matched => self.of(datatype).signature.0,
+            _ => 0,
+        };
         let (sent, received) = (described(messages.sent), described(messages.received));
         if sent != 0 || received != 0 {
             self.describe(Described { sent, received, reduction: 0 });
@@ -184,48 +206,68 @@ impl Check {
     /// The call has returned this.
     pub(super) fn leave(&self, here: InThread<'_>, function: FunctionId, call: &Call<'_>, result: c_int) {
         let constants = &self.abi.constants;
+        let about = function.about();
+        let given = GIVEN.try_with(|given| given.take()).unwrap_or_default();
         if result != constants.success {
             if pmpi::error_class(result) == Some(constants.err_truncate) {
                 self.recorder.at_exit(kind::TRUNCATED, NO_OBJECT, &[]);
+            } else if about.receives() || about.kind == Kind::Completion {
+                self.recorder.at_exit(kind::FAILED, NO_OBJECT, &[]);
             }
+            // Which of them are complete is not known.
+            given.requests.iter().for_each(|request| _ = end(&mut lock(&self.pending), *request));
             return;
         }
-        let about = function.about();
-        if let (Step::Starts, Some(request), None) = (about.step, call.request(), about.operation()) {
+        if let Some(request) = call.request().filter(|request| makes_request(function) && !request.is_null())
+        {
             // SAFETY: the call has succeeded, and made a request.
             let request = unsafe { request.read() };
-            let uses = self.uses(&Messages::of(constants.proc_null, call));
             // What is complete at once may share its request with others.
-            if request != constants.request_null && !self.abi.is_shared_request(request) && !uses.is_empty() {
+            if request != constants.request_null && !self.abi.is_shared_request(request) {
                 let place =
                     Place { function: function as u16, site: self.recorder.site_of(here.call_site()) };
+                // Of persistent requests and collective operations there are none.
+                let uses = self.uses(&Messages::of(constants.proc_null, call));
                 let new = Pending { request: request.word(), uses, place, others: Vec::new() };
                 begin(&mut lock(&self.pending), new);
             }
             return;
         }
-        let Some((requests, _)) = requests(function, call) else { return };
-        let ends_all = about.step == Step::Completes && !about.waits_for_one();
-        let _ = GIVEN.try_with(|given| {
-            for (place, before) in given.borrow().iter().enumerate() {
-                // SAFETY: the program's array, which had as many requests as the call began.
-                let is_over = || unsafe { requests.get(place) } == constants.request_null;
-                if !ends_all && !is_over() {
-                    continue;
-                }
-                let ended = end(&mut lock(&self.pending), *before);
-                // What becomes of a request that is freed is not known.
-                for (first, second) in ended.into_iter().filter(|_| !frees_requests(function)) {
-                    let overlap = Overlap {
-                        function: first.function,
-                        site: first.site,
-                        other: second.function,
-                        other_site: second.site,
-                    };
-                    self.recorder.at_exit(kind::OVERLAP, NO_OBJECT, &overlap.to_payload());
-                }
+        if let Call::Request_get_status(a) = call {
+            // SAFETY: MPI has filled the flag, because the call succeeded.
+            if !a.flag.is_null() && unsafe { a.flag.read() } != 0 {
+                self.ended(a.request.word(), true);
             }
-        });
+            return;
+        }
+        let Some((requests, count)) = requests(function, call) else { return };
+        let ends_all = about.step == Step::Completes && !about.waits_for_one();
+        // Of a call that has begun unseen nothing is known.
+        let is_this = given.array == requests.as_ptr().addr() && given.requests.len() == count;
+        for (place, before) in given.requests.iter().enumerate().filter(|_| is_this) {
+            // SAFETY: the program's array, of which the call has as many requests.
+            let is_over = || unsafe { requests.get(place) } == constants.request_null;
+            if about.kind == Kind::Request {
+                // Freed, or asked about together with others: what becomes of them is not known.
+                self.ended(*before, false);
+            } else if ends_all || is_over() {
+                self.ended(*before, true);
+            }
+        }
+    }
+
+    /// An operation is complete, or nothing is known of it any more.
+    fn ended(&self, request: usize, is_complete: bool) {
+        let ended = end(&mut lock(&self.pending), request);
+        for (first, second) in ended.into_iter().filter(|_| is_complete) {
+            let overlap = Overlap {
+                function: first.function,
+                site: first.site,
+                other: second.function,
+                other_site: second.site,
+            };
+            self.recorder.at_exit(kind::OVERLAP, NO_OBJECT, &overlap.to_payload());
+        }
     }
 }
 
@@ -243,7 +285,7 @@ fn used(pending: &mut [Pending], uses: &[Use], place: Place) {
 fn begin(pending: &mut Vec<Pending>, new: Pending) {
     // One with the same request has ended unseen.
     pending.retain(|one| one.request != new.request);
-    if pending.len() < MOST {
+    if pending.len() < MOST && !new.uses.is_empty() {
         pending.push(new);
     }
 }
@@ -264,6 +306,9 @@ fn requests(function: FunctionId, call: &Call<'_>) -> Option<(HandlePtr<Request>
         Call::Testall(a) => (a.array_of_requests, a.count),
         Call::Testany(a) => (a.array_of_requests, a.count),
         Call::Testsome(a) => (a.array_of_requests, a.incount),
+        Call::Request_get_status_all(a) => (a.array_of_requests, a.count),
+        Call::Request_get_status_any(a) => (a.array_of_requests, a.count),
+        Call::Request_get_status_some(a) => (a.array_of_requests, a.incount),
         call if function.about().kind == Kind::Completion || frees_requests(function) => (call.request()?, 1),
         _ => return None,
     };
@@ -356,7 +401,11 @@ mod tests {
         begin(&mut pending, operation(1, 0..8, true));
         used(&mut pending, &[Use { bytes: 0..8, writes: false }], place(7));
         begin(&mut pending, operation(1, 0..8, true));
-        assert_eq!((pending.len(), end(&mut pending, 1)), (1, vec![]));
+        assert_eq!(pending.len(), 1);
+        // As another one whose buffer is not looked at.
+        used(&mut pending, &[Use { bytes: 0..8, writes: false }], place(7));
+        begin(&mut pending, Pending { uses: Vec::new(), ..operation(1, 0..8, true) });
+        assert_eq!(end(&mut pending, 1), []);
     }
 
     #[test]

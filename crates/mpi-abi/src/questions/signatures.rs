@@ -13,6 +13,8 @@ use crate::{Abi, Datatype, Error, Handle, HandlePtr, Result};
 const MOST: usize = 4096;
 /// How deep types of types are looked into.
 const DEEPEST: u32 = 16;
+/// The most types that are looked at for one.
+const MOST_TYPES: u32 = 4096;
 
 /// How a datatype was made (MPI-5.0, section 5.1.13): how many integers, addresses and datatypes went into it, and by which constructor.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +81,8 @@ fn contents(datatype: Datatype, of: Envelope) -> Result<(Vec<c_int>, Vec<Datatyp
 }
 
 /// The elements that a datatype repeats; `None` where they are not known, or match any.
-fn elements(datatype: Datatype, depth: u32) -> Option<Vec<Basic>> {
+fn elements(datatype: Datatype, depth: u32, left: &mut u32) -> Option<Vec<Basic>> {
+    *left = left.checked_sub(1)?;
     let of = envelope(datatype).ok().filter(|of| depth < DEEPEST && !of.large)?;
     if of.types == 0 {
         // A predefined one. Those that Fortran asks for by their precision have integers, and no name of their own.
@@ -101,10 +104,16 @@ fn elements(datatype: Datatype, depth: u32) -> Option<Vec<Basic>> {
             _ => 1,
         };
         // Of what there is nothing of, nothing need be known.
-        let part = if count == 0 { Some(Vec::new()) } else { elements(*part, depth + 1) };
-        let fits = |part: &Vec<Basic>| all.len() + part.len().saturating_mul(count) <= MOST;
-        let Some(part) = part.filter(fits) else { return false };
-        (0..count).for_each(|_| all.extend_from_slice(&part));
+        if count == 0 {
+            return true;
+        }
+        let Some(found) = elements(*part, depth + 1, left) else { return false };
+        // In a structure it matters how often a part repeats its elements.
+        let repeats = if is_structure { repetitions(*part, &found) } else { Some(1) };
+        let times = repeats.and_then(|repeats| count.checked_mul(repeats));
+        let fits = |times: &usize| all.len().saturating_add(found.len().saturating_mul(*times)) <= MOST;
+        let Some(times) = times.filter(fits) else { return false };
+        (0..times).for_each(|_| all.extend_from_slice(&found));
         true
     });
     // Those that are not predefined are given back as copies. Predefined ones of two types (MPI_Type_get_value_index) are not.
@@ -117,9 +126,17 @@ fn elements(datatype: Datatype, depth: u32) -> Option<Vec<Basic>> {
     (known && !all.is_empty()).then(|| repeated(&all).to_vec())
 }
 
+/// How often a datatype repeats the elements that it repeats.
+fn repetitions(datatype: Datatype, elements: &[Basic]) -> Option<usize> {
+    let once: u64 = elements.iter().map(|element| u64::from(element.bytes())).sum();
+    let all = bytes_of(datatype);
+    (once > 0 && all.is_multiple_of(once)).then(|| usize::try_from(all / once).ok())?
+}
+
 /// What the elements of a datatype are. May be asked as a call begins that uses the datatype, with elements.
 #[cold]
 #[must_use]
 pub fn signature(datatype: Datatype) -> Signature {
-    elements(datatype, 0).map_or_else(Signature::default, |elements| Signature::of(&elements))
+    elements(datatype, 0, &mut MOST_TYPES.clone())
+        .map_or_else(Signature::default, |elements| Signature::of(&elements))
 }

@@ -26,6 +26,25 @@ pub fn type_extent(datatype: Datatype) -> Result<(isize, isize)> {
     Ok((extent, lower))
 }
 
+/// From the first byte of data in an element of a datatype to behind the last one, in bytes, and where the first is: its true extent,
+/// and its true lower bound.
+///
+/// # Errors
+/// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
+pub fn type_true_extent(datatype: Datatype) -> Result<(isize, isize)> {
+    checked("MPI_Type_get_true_extent", datatype)?;
+    let (mut lower, mut extent) = (0isize, 0isize);
+    // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
+    unsafe {
+        mpi!(MPI_Type_get_true_extent(
+            datatype.word() => usize,
+            &mut lower => *mut isize,
+            &mut extent => *mut isize,
+        ))
+    }?;
+    Ok((extent, lower))
+}
+
 /// The bytes of data in one element of a datatype.
 ///
 /// # Errors

@@ -59,6 +59,19 @@ int main(int argc, char **argv)
     same("a pair", MPI_DOUBLE_INT, backwards);
     inner = structure(3, (MPI_Datatype[]){ row, MPI_INT, MPI_BYTE });
     same("a structure of what is alike", MPI_INT, inner);
+    /* int int float float, made in two ways. */
+    MPI_Datatype two_ints, two_floats, first, second;
+    MPI_Type_contiguous(2, MPI_INT, &two_ints);
+    MPI_Type_contiguous(2, MPI_FLOAT, &two_floats);
+    int lengths[] = { 1, 2 }, other_lengths[] = { 2, 1 };
+    MPI_Aint places[] = { 0, 8 };
+    MPI_Type_create_struct(2, lengths, places, (MPI_Datatype[]){ two_ints, MPI_FLOAT }, &first);
+    MPI_Type_create_struct(2, other_lengths, places, (MPI_Datatype[]){ MPI_INT, two_floats }, &second);
+    same("two of each", first, second);
+    MPI_Type_free(&two_ints);
+    MPI_Type_free(&two_floats);
+    MPI_Type_free(&first);
+    MPI_Type_free(&second);
     if (abi_probe_signature(both) == abi_probe_signature(backwards)) {
         puts("the order does not matter");
         wrong = 1;
