@@ -34,6 +34,8 @@ use crate::warn;
 const EXIT_CODE: i32 = 86;
 /// How long the end of the thread is waited for: the file system may hang.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a launcher has to pass on what the process has said.
+const HEARD: Duration = Duration::from_millis(300);
 /// How long ending the job may take.
 const END: Duration = Duration::from_secs(5);
 /// The least and the most between two looks.
@@ -206,6 +208,8 @@ impl Watchdog {
             warn(&format!(
                 "--stuck-abort ends the job with exit code {EXIT_CODE}; what was measured is kept"
             ));
+            // The launcher passes on what was written, and reads no more once the job is ended.
+            thread::sleep(HEARD);
             end_job();
         }
     }
