@@ -109,6 +109,16 @@ impl Mpi {
         all
     }
 
+    /// The MPIs of the distribution, for tests that take minutes; with `MEL_TEST=every` all.
+    pub fn of_distribution_or_every() -> Vec<Mpi> {
+        if std::env::var("MEL_TEST").is_ok_and(|value| value == "every") {
+            return Mpi::all_and_newer();
+        }
+        let mut all = Mpi::all();
+        all.retain(|mpi| ["openmpi", "mpich"].contains(&mpi.name));
+        all
+    }
+
     /// Open MPI and MPICH 5 over two nodes that `scripts/two-nodes` makes on this machine, each with the same MPI on one
     /// node. Says why where it cannot.
     pub fn on_two_nodes() -> Vec<(Mpi, Mpi)> {

@@ -43,17 +43,9 @@ fn found(mpi: &Mpi, (program, case): (Source, &str), kind: &str, ranks: &[u32], 
 
 const ALL: [u32; 4] = [0, 1, 2, 3];
 
-/// The MPIs of the distribution; with `MEL_TEST=every` all.
-fn mpis() -> Vec<Mpi> {
-    if std::env::var("MEL_TEST").is_ok_and(|value| value == "every") {
-        return Mpi::all_and_newer();
-    }
-    Mpi::all().into_iter().filter(|mpi| ["openmpi", "mpich"].contains(&mpi.name)).collect()
-}
-
 #[test]
 fn sends_that_have_to_be_stored() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         found(mpi, (CALLS, "head_to_head"), "needs_storage", &[0, 1], "SEND");
         found(mpi, (CALLS, "ring"), "needs_storage", &ALL, "SEND");
         found(mpi, (CALLS, "to_itself"), "needs_storage", &ALL, "SEND");
@@ -67,7 +59,7 @@ fn sends_that_have_to_be_stored() {
 
 #[test]
 fn collective_operations_that_do_not_fit() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         found(mpi, (CALLS, "less_than_is_gathered"), "collectives_differ", &ALL, "GATHER");
         // Open MPI hangs at the end.
         if mpi.name == "mpich" {
@@ -93,7 +85,7 @@ fn of_what_is_right_nothing_is_said() {
         "buffered",
         "as_much_as_is_gathered",
     ];
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         for case in right {
             assert_eq!(remarks(mpi, CALLS, case), [json!(null); 0], "{}, {case}", mpi.name);
         }
@@ -102,7 +94,7 @@ fn of_what_is_right_nothing_is_said() {
 
 #[test]
 fn data_that_does_not_fit() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let found = |case, kind, ranks: &[u32], marks| found(mpi, (DATA, case), kind, ranks, marks);
         found("integers_as_floats", "types_differ", &ALL, "SENT|RECEIVED");
         found("structures_the_other_way_round", "types_differ", &ALL, "SENT|RECEIVED");
@@ -116,7 +108,7 @@ fn data_that_does_not_fit() {
 
 #[test]
 fn buffers_that_two_operations_use() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         found(mpi, (DATA, "sent_too_early"), "buffer_in_use", &ALL, "UNFINISHED|EARLY");
         found(mpi, (DATA, "received_twice"), "buffer_in_use", &ALL, "TWICE");
     }
@@ -125,7 +117,7 @@ fn buffers_that_two_operations_use() {
 /// A call that is not recorded begins unseen.
 #[test]
 fn calls_that_are_left_out_are_not_looked_at() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let (program, directory) = (compile_special(mpi, DATA.0), fresh_dir());
         let output = directory.path().join("run");
         for left_out in ["MPI_Wait*", "MPI_Test*,MPI_Wait", "MPI_Irecv,MPI_Isend"] {
@@ -146,7 +138,7 @@ fn calls_that_are_left_out_are_not_looked_at() {
 
 #[test]
 fn of_data_that_fits_nothing_is_said() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         for case in
             ["the_same_in_other_words", "alike", "used_in_turn", "columns", "asked_about", "probed_in_order"]
         {

@@ -13,16 +13,6 @@ use serde_json::{Value, json};
 
 const RANKS: u32 = 4;
 
-/// The MPIs of the distribution; with `MEL_TEST=every` all.
-fn mpis() -> Vec<Mpi> {
-    if std::env::var("MEL_TEST").is_ok_and(|value| value == "every") {
-        return Mpi::all_and_newer();
-    }
-    let mut all = Mpi::all();
-    all.retain(|mpi| ["openmpi", "mpich"].contains(&mpi.name));
-    all
-}
-
 /// A case of a program that waits for messages, as its head comment has it.
 struct Case {
     name: String,
@@ -126,7 +116,7 @@ fn hangs(case: &str, kind: &str, ranks: (&[u32], &[u32]), words: &[&str]) {
 /// The same, where the finding is of another kind when the job was killed.
 #[track_caller]
 fn hangs_as(case: &str, kinds: [&str; 2], (waiting, causes): (&[u32], &[u32]), words: &[&str]) {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let options = ["-o".as_ref(), run.as_os_str()];
@@ -157,7 +147,7 @@ fn hangs_as(case: &str, kinds: [&str; 2], (waiting, causes): (&[u32], &[u32]), w
 /// Without its mistake the case ends, and `mel stuck` says so.
 #[track_caller]
 fn ends(case: &str) {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let options = ["-o".as_ref(), run.as_os_str()];
@@ -225,7 +215,7 @@ fn while_it_hangs<T>(what: &str, job: Job<'_>, run: &Path, wanted: impl Fn(&Valu
 
 #[test]
 fn a_rank_outside_of_mpi_is_told_with_its_stack() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let job = Job::new(mpi, RANKS, compile_special(mpi, "stuck")).args(["loop"]).patient();
@@ -245,7 +235,7 @@ fn a_rank_outside_of_mpi_is_told_with_its_stack() {
 #[ignore = "slow"]
 fn the_program_of_the_tutorial_that_hangs() {
     let source = root().join("examples/tutorial/hangs.c");
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let program = compile_source(mpi, &source);
         let job = |arguments: &[&str]| Job::new(mpi, RANKS, &program).args(arguments).patient();
@@ -289,7 +279,7 @@ fn is_in_thirds(said: &Value, ranks: u32) -> bool {
 #[test]
 #[ignore = "slow"]
 fn sixty_four_ranks_are_three_groups() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let job = Job::new(mpi, 64, compile_special(mpi, "stuck")).args(["thirds"]).patient();
@@ -365,7 +355,7 @@ fn the_watchdog_says_once_who_waits_and_ends_the_job_where_it_is_to() {
         ("left_out", "rank 2 has not come to it: it has called MPI_Finalize"),
         ("polls", "rank 2 has not come to it: it tests again and again with MPI_Iprobe"),
     ];
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         for (case, words) in cases {
             let directory = fresh_dir();
             let run = directory.path().join("run");
@@ -391,7 +381,7 @@ fn the_watchdog_says_once_who_waits_and_ends_the_job_where_it_is_to() {
 
 #[test]
 fn the_watchdog_takes_its_word_back_where_the_job_moves_again() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let finished = watched(mpi, &run, &["late"], &[]);
@@ -406,7 +396,7 @@ fn the_watchdog_takes_its_word_back_where_the_job_moves_again() {
 #[ignore = "slow"]
 fn waits_for_messages_are_told() {
     let wanted = std::env::var("MEL_STUCK_CASE").unwrap_or_default();
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let program = compile_special(mpi, "stuck_messages");
         let cases = cases("special/stuck_messages.c", " *   ", ("/* ", " */"));
         cases
@@ -419,7 +409,7 @@ fn waits_for_messages_are_told() {
 #[test]
 #[ignore = "slow"]
 fn waits_for_windows_and_files_are_told() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let program = compile_special(mpi, "stuck_windows");
         let cases = cases("special/stuck_windows.c", " *   ", ("/* ", " */"));
         cases.iter().for_each(|case| case.check(mpi, &program));
@@ -429,7 +419,7 @@ fn waits_for_windows_and_files_are_told() {
 #[test]
 #[ignore = "slow"]
 fn waits_of_fortran_programs_are_told() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         assert!(interfaces(mpi).contains(&Interface::Mpi), "{}", mpi.name);
         let program = compile_fortran(mpi, "stuck", Interface::Mpi);
         for case in cases("languages/stuck.F90", "!   ", ("! ", "")) {
@@ -440,7 +430,7 @@ fn waits_of_fortran_programs_are_told() {
 
 #[test]
 fn who_watches_the_run_and_who_reads_its_report_see_why_it_hangs() {
-    for mpi in &mpis() {
+    for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let options = ["-o".as_ref(), run.as_os_str()];

@@ -1,8 +1,8 @@
 //! What `mel run --check` records of calls beside what a trace has: what their data is made of, which operation reduces it, buffers
 //! that two operations use at the same time, and messages that were cut off.
 //!
-//! MPI is asked about datatypes, as a call begins that uses them, once for each until one is freed. A buffer is looked at where its
-//! elements are one piece of memory; that of a persistent request, of a collective operation, of a window is not. Two uses of a buffer
+//! MPI is asked about datatypes, as a call begins that uses them, once for each until it is freed. A buffer is looked at where its
+//! elements are one piece of memory; buffers of persistent requests, collective operations and windows are not. Two uses of a buffer
 //! are recorded when the call returns that completes the first: of an operation that ends unseen nothing is known.
 
 use std::cell::RefCell;

@@ -137,6 +137,6 @@ fn repetitions(datatype: Datatype, elements: &[Basic]) -> Option<usize> {
 #[cold]
 #[must_use]
 pub fn signature(datatype: Datatype) -> Signature {
-    elements(datatype, 0, &mut MOST_TYPES.clone())
+    elements(datatype, 0, &mut { MOST_TYPES })
         .map_or_else(Signature::default, |elements| Signature::of(&elements))
 }

@@ -7,23 +7,26 @@ use crate::pmpi::call::{abi, mpi};
 use crate::pmpi::text;
 use crate::{Datatype, Error, Handle, Result, StatusPtr};
 
+/// Asks about an extent: how long it is in bytes, and where it begins.
+macro_rules! extent {
+    ($function:ident($datatype:expr)) => {{
+        checked(stringify!($function), $datatype)?;
+        let (mut lower, mut extent) = (0isize, 0isize);
+        // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
+        unsafe {
+            mpi!($function($datatype.word() => usize, &mut lower => *mut isize, &mut extent => *mut isize))
+        }?;
+        Ok((extent, lower))
+    }};
+}
+
 /// How far the elements of a datatype are apart in memory, in bytes, and where the first byte of one is: its extent, and its lower
 /// bound.
 ///
 /// # Errors
 /// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
 pub fn type_extent(datatype: Datatype) -> Result<(isize, isize)> {
-    checked("MPI_Type_get_extent", datatype)?;
-    let (mut lower, mut extent) = (0isize, 0isize);
-    // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
-    unsafe {
-        mpi!(MPI_Type_get_extent(
-            datatype.word() => usize,
-            &mut lower => *mut isize,
-            &mut extent => *mut isize,
-        ))
-    }?;
-    Ok((extent, lower))
+    extent!(MPI_Type_get_extent(datatype))
 }
 
 /// From the first byte of data in an element of a datatype to behind the last one, in bytes, and where the first is: its true extent,
@@ -32,17 +35,7 @@ pub fn type_extent(datatype: Datatype) -> Result<(isize, isize)> {
 /// # Errors
 /// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
 pub fn type_true_extent(datatype: Datatype) -> Result<(isize, isize)> {
-    checked("MPI_Type_get_true_extent", datatype)?;
-    let (mut lower, mut extent) = (0isize, 0isize);
-    // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
-    unsafe {
-        mpi!(MPI_Type_get_true_extent(
-            datatype.word() => usize,
-            &mut lower => *mut isize,
-            &mut extent => *mut isize,
-        ))
-    }?;
-    Ok((extent, lower))
+    extent!(MPI_Type_get_true_extent(datatype))
 }
 
 /// The bytes of data in one element of a datatype.
