@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::model::{Call, NO_SITE, Site};
 use crate::names::Names;
+use mel_verdict::replay::Waited;
 use mpi_functions::Kind;
 
 /// Times of each kind that are remembered of a rank.
@@ -14,7 +15,7 @@ const REMEMBERED: usize = 4096;
 pub struct Did {
     outside: VecDeque<(u64, u64)>,
     calls: VecDeque<Call>,
-    waits: VecDeque<(u64, u64)>,
+    waits: Waited,
 }
 
 /// What a rank did in a time, beside waiting for others. Times are in nanoseconds.
@@ -63,36 +64,18 @@ impl Did {
     }
 
     /// It waited for another rank. Gives the part of the interval in which it has not waited already.
-    pub fn waited(&mut self, (begin, end): (u64, u64)) -> (u64, u64) {
-        let last = self.waits.back().map_or(0, |last| last.1);
-        let begin = if last < end { begin.max(last) } else { begin };
-        if last < end {
-            remember(&mut self.waits, (begin, end));
-        }
-        (begin, end)
+    pub fn waited(&mut self, interval: (u64, u64)) -> (u64, u64) {
+        self.waits.add(interval)
+    }
+
+    /// Its waits.
+    pub fn waits(&self) -> &Waited {
+        &self.waits
     }
 
     /// Of the times outside of MPI that ended in an interval the one that has most of it.
     pub fn longest_outside(&self, of: (u64, u64)) -> Option<(u64, u64)> {
         within(&self.outside, of).filter(|one| one.1 <= of.1).max_by_key(|one| common(*one, of))
-    }
-
-    /// The last `nanos` before a time, and not before `since`, in which it did not wait for others: the latest first.
-    pub fn busy_before(&self, until: u64, since: u64, mut nanos: u64) -> Vec<(u64, u64)> {
-        let (mut pieces, mut end) = (Vec::new(), until);
-        let waits = self.waits.iter().rev().copied().skip_while(|wait| wait.0 >= until);
-        for (begin, until) in waits.chain([(0, since)]) {
-            let first = until.max(since).max(end.saturating_sub(nanos));
-            if first < end {
-                pieces.push((first, end));
-                nanos -= end - first;
-            }
-            end = end.min(begin);
-            if nanos == 0 || end <= since {
-                break;
-            }
-        }
-        pieces
     }
 
     /// What it did in an interval.
@@ -102,7 +85,7 @@ impl Did {
         let first = self.calls.partition_point(|call| call.end <= of.0);
         for call in self.calls.range(first..).take_while(|call| call.begin < of.1) {
             let interval = (call.begin.max(of.0), call.end.min(of.1));
-            let waited: u64 = within(&self.waits, interval).map(|wait| common(wait, interval)).sum();
+            let waited: u64 = self.waits.within(interval).map(|wait| common(wait, interval)).sum();
             let nanos = (interval.1 - interval.0).saturating_sub(waited);
             in_mpi += if communicates(names, call) { 0 } else { nanos };
             match by_site.iter_mut().find(|known| known.0 == call.site) {
@@ -139,26 +122,6 @@ mod tests {
         assert_eq!(did.longest_outside((200, 400)), Some((100, 300)));
         assert_eq!(did.longest_outside((305, 400)), Some((310, 320)));
         assert_eq!(did.longest_outside((340, 400)), None, "it had not ended");
-    }
-
-    #[test]
-    fn what_is_waited_once_is_not_waited_again() {
-        let mut did = Did::default();
-        assert_eq!(did.waited((100, 200)), (100, 200));
-        assert_eq!(did.waited((50, 300)), (200, 300), "who polls has waited for another one in between");
-        assert_eq!(did.waited((40, 60)), (40, 60), "what comes late is left as it is");
-    }
-
-    #[test]
-    fn what_it_did_last_is_counted_back_from_a_time_without_its_waits() {
-        let mut did = Did::default();
-        [(100, 200), (300, 350), (500, 600)].into_iter().for_each(|wait| _ = did.waited(wait));
-        assert_eq!(did.busy_before(400, 0, 30), [(370, 400)]);
-        assert_eq!(did.busy_before(400, 0, 80), [(350, 400), (270, 300)]);
-        assert_eq!(did.busy_before(400, 250, 1000), [(350, 400), (250, 300)]);
-        assert_eq!(did.busy_before(400, 0, 1000), [(350, 400), (200, 300), (0, 100)]);
-        assert_eq!(did.busy_before(320, 310, 5), [], "it waited all the time");
-        assert_eq!(Did::default().busy_before(50, 10, 100), [(10, 50)]);
     }
 
     #[test]

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use mel_verdict::replay::{self, Most, Need, Paths, Waited, WhatIf};
 use mel_verdict::{Blame, Wait};
 
 use crate::did::Did;
 use crate::found::Found;
 use crate::model::{Call, Entry, NO_SITE, Search, Site, Step};
 use crate::names::{Names, Processes};
+use crate::on_path::OnPath;
 use crate::operations::{Operation, Operations};
-use crate::path::{Most, Need, OnPath, Paths};
 use crate::rules::collectives::Needed;
 use crate::rules::one_sided::Windows;
 use crate::rules::{Loss, Rule, Thresholds, close, collectives, messages, queues};
 use crate::units::{Part, Unit, Units};
-use crate::what_if::{self, WhatIf};
 use mpi_functions::{Function, Kind, Mode, Waits};
 
 /// What queues have cost a rank is remembered for so many calls.
@@ -74,7 +74,7 @@ pub enum Follows {
 #[derive(Clone, Debug, Default)]
 struct Needs {
     most: Option<Most>,
-    latest: what_if::Latest,
+    latest: replay::Latest,
 }
 
 /// Something to judge, when it was over.
@@ -299,8 +299,8 @@ impl<'a> Judge<'a> {
     fn end(&mut self) {
         for call in &self.finalizes {
             match &mut self.follows {
-                Follows::Paths(paths) => paths.ends(call),
-                Follows::WhatIf(what_if, _) => what_if.ends(call),
+                Follows::Paths(paths) => paths.ends(&call.step()),
+                Follows::WhatIf(what_if, _) => what_if.ends(&call.step()),
                 _ => {}
             }
         }
@@ -409,8 +409,8 @@ impl<'a> Judge<'a> {
     /// A call is over that needed this.
     fn follow(&mut self, call: &Call, needs: &Needs) {
         match &mut self.follows {
-            Follows::Paths(paths) => paths.call(call, needs.most.as_ref()),
-            Follows::WhatIf(what_if, _) => what_if.call(call, &needs.latest),
+            Follows::Paths(paths) => paths.call(&call.step(), needs.most.as_ref()),
+            Follows::WhatIf(what_if, _) => what_if.call(&call.step(), &needs.latest),
             _ => {}
         }
     }
@@ -428,7 +428,7 @@ impl<'a> Judge<'a> {
                 let key = (entry.communicator, entry.number);
                 let (needs, asked) = self.needed.remove(&key).unwrap_or_else(|| {
                     let all: Vec<Need> =
-                        operation.entries.iter().map(|entry| Need::of(&entry.call)).collect();
+                        operation.entries.iter().map(|entry| Need::of(entry.call.step())).collect();
                     (self.needs(&all), 0)
                 });
                 self.follow(&entry.waiting, &needs);
@@ -437,7 +437,7 @@ impl<'a> Judge<'a> {
                 }
                 return;
             }
-            Needed::These(entries) => entries.into_iter().map(|entry| Need::of(&entry.call)).collect(),
+            Needed::These(entries) => entries.into_iter().map(|entry| Need::of(entry.call.step())).collect(),
             Needed::Unknown => {
                 self.not_known();
                 Vec::new()
@@ -589,8 +589,8 @@ impl<'a> Judge<'a> {
         let nanos = (loss.nanos() as f64 * part).round() as u64;
         let times = match self.did.get(&cause) {
             _ if loss.culprit != Some(cause) => Vec::new(),
-            Some(did) => did.busy_before(until, since, nanos),
-            None => Did::default().busy_before(until, since, nanos),
+            Some(did) => did.waits().busy_before(until, since, nanos),
+            None => Waited::default().busy_before(until, since, nanos),
         };
         (cause, times)
     }
@@ -656,7 +656,7 @@ fn needed_by<'a>(
         .parts
         .iter()
         .filter(move |part| !part.sends || part.other.call.begin <= unit.call.end && waited(part));
-    needs.map(|part| Need::of(&part.other.call))
+    needs.map(|part| Need::of(part.other.call.step()))
 }
 
 #[cfg(test)]

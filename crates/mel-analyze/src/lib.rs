@@ -7,7 +7,7 @@
 //! - [`units`]: calls with both sides of their messages; [`operations`]: collective operations with all who take part.
 //! - [`rules`]: what a call has lost.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
-//! - [`path`]: the critical path, and who did what on it; [`what_if`]: what would be won.
+//! - [`on_path`]: who did what on the critical path.
 //! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
@@ -22,8 +22,8 @@ pub mod judge;
 pub mod model;
 pub mod names;
 pub mod numbering;
+pub mod on_path;
 pub mod operations;
-pub mod path;
 pub mod polling;
 pub mod reader;
 mod report;
@@ -32,7 +32,6 @@ mod run;
 #[cfg(test)]
 mod testing;
 pub mod units;
-pub mod what_if;
 
 pub use report::{Analysis, PathInWords, PlaceOnPath, RankOnPath};
 pub use run::{Options, analyze};

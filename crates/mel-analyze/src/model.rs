@@ -3,6 +3,7 @@
 //! Times are nanoseconds since the begin of the trace; ranks are those in `MPI_COMM_WORLD`. Functions, call sites,
 //! communicators and windows are numbers that [`Names`](crate::names::Names) has the names of.
 
+use mel_verdict::replay;
 use mpi_functions::Mode;
 use mpi_functions::signature::Signature;
 
@@ -30,6 +31,14 @@ pub struct Call {
     pub function: u16,
     /// How long the rank was outside of MPI before, since `MPI_Init`, without what lies between the tests of a poll.
     pub computed: u64,
+}
+
+impl Call {
+    /// As what it needs of others is followed.
+    pub fn step(&self) -> replay::Step {
+        let Call { rank, begin, end, computed, .. } = *self;
+        replay::Step { rank, begin, end, computed }
+    }
 }
 
 /// Which message it is: the same on both of its sides.

@@ -7,19 +7,17 @@ use mel_log::RankLog;
 use mel_log::profile::Efficiency;
 use mel_log::profile::remarks::Remark;
 use mel_log::profile::verdict::{Basis, Finding, Instance};
-use mel_verdict::findings::{self, Causes, Lost, Rule};
+use mel_verdict::findings::{self, Causes, Gain, Key, Lost, MOST_SUPPOSED, Rule};
+use mel_verdict::replay::{CriticalPath, Supposition};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::found::{Found, Group, Sum, Transfers};
 use crate::model::{NO_SITE, Site};
 use crate::names::Names;
-use crate::path::{CriticalPath, OnPath};
+use crate::on_path::OnPath;
 use crate::reader::Reader;
-use crate::what_if::Supposition;
 
-/// The most findings of which it is computed what would be won without them.
-const MOST_SUPPOSED: usize = 12;
 /// How many places on the critical path are kept at most.
 const MOST_ON_PATH: usize = 20;
 
@@ -105,9 +103,6 @@ impl Span {
 /// A rule, a line (the first of the places that are it), and the cause.
 type AtLine = (Rule, Option<usize>, Option<u32>);
 
-/// What is one finding, as the room of findings has it: the rule without its patterns, the function, its line, and the cause.
-type Key = (Rule, Option<String>, Option<String>, Option<u32>);
-
 /// Losses with their names, before it is known what would be won without them.
 pub(crate) struct Losses {
     lines: Vec<(String, Option<String>)>,
@@ -121,10 +116,6 @@ pub(crate) struct Losses {
 
 /// A time of a rank.
 type OfRank = (u32, (u64, u64));
-
-fn key_of(rule: Rule, lost: &Lost) -> Key {
-    (rule.family(), lost.function.clone(), lost.site.clone(), lost.cause)
-}
 
 impl Losses {
     /// Of sums.
@@ -160,7 +151,7 @@ impl Losses {
         for (group, mut sum) in merged.into_values().flatten() {
             let times = sum.removed.take();
             let lost = lost(names, &lines, group, sum, &transfers);
-            let known = removed.entry(key_of(group.rule, &lost)).or_insert_with(|| (0.0, Some(Vec::new())));
+            let known = removed.entry(lost.key(group.rule)).or_insert_with(|| (0.0, Some(Vec::new())));
             known.0 += lost.seconds;
             known.1 = known.1.take().zip(times).map(|(mut known, mut times)| {
                 known.append(&mut times);
@@ -185,12 +176,13 @@ impl Losses {
         worth.into_iter().map(|(_, key, times)| (key, Supposition::of(times))).collect()
     }
 
-    /// How many nanoseconds shorter the run would be without these times.
-    pub(crate) fn won(&mut self, won: impl IntoIterator<Item = (Key, u64)>) {
+    /// How many nanoseconds shorter the run would be without these times; whether it is known of all calls what they need.
+    pub(crate) fn won(&mut self, won: impl IntoIterator<Item = (Key, u64)>, is_sure: bool) {
         let won: BTreeMap<Key, u64> = won.into_iter().collect();
         for (rule, lost) in &mut self.all {
-            let nanos = won.get(&key_of(*rule, lost));
-            lost.would_win = nanos.map(|nanos| (seconds(*nanos as f64), self.run_s));
+            let nanos = won.get(&lost.key(*rule));
+            lost.would_win =
+                nanos.map(|nanos| Gain { seconds: seconds(*nanos as f64), run_s: self.run_s, is_sure });
         }
     }
 
@@ -232,7 +224,7 @@ impl Computed {
         let finding = verdict.iter().find(|finding| finding.cause_rank == Some(of.busiest_rank));
         of.busiest_site = finding.and_then(|finding| finding.cause_site.clone());
         Some(match &self.path {
-            Some(path) => of.with_ideal(seconds(path.useful as f64)),
+            Some(path) => of.with_ideal(seconds(path.useful as f64), Basis::Exact),
             None => of,
         })
     }

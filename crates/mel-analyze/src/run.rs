@@ -7,15 +7,15 @@ use mel_convert::Run;
 use mel_convert::time::Timeline;
 use mel_convert::types::Types;
 use mel_log::RankLog;
+use mel_verdict::replay::{CriticalPath, Paths, WhatIf};
 
 use crate::judge::{Follows, Judge};
 use crate::model::Step;
 use crate::names::{Local, Names};
-use crate::path::{CriticalPath, OnPath, Paths};
+use crate::on_path::OnPath;
 use crate::reader::{Reader, Shared, is_single};
 use crate::report::{Analysis, Computed, Losses, Span};
 use crate::rules::Thresholds;
-use crate::what_if::WhatIf;
 
 /// The least time that counts, in nanoseconds, if clocks are better than that.
 const EPSILON: u64 = 10_000;
@@ -81,7 +81,7 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
         let ((_, follows), _) = pass(Follows::WhatIf(WhatIf::new(supposed), on_path), &|_| {});
         on_path = match follows {
             Follows::WhatIf(what_if, on_path) => {
-                losses.won(keys.into_iter().zip(what_if.won()));
+                losses.won(keys.into_iter().zip(what_if.won()), computed.path.is_some());
                 on_path
             }
             _ => OnPath::default(),

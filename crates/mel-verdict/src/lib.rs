@@ -6,6 +6,7 @@
 //! - [`budget`]: where all of the ranks' time goes.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
+//! - [`replay`]: the run once more, and otherwise; `ideal`: from single waits.
 //! - `lateness`: what a rank that came late did before.
 //! - `nobody`: what is lost in the communication itself.
 //! - `places`: call sites of a rank, and the time in their calls.
@@ -24,11 +25,13 @@ pub mod budget;
 mod communicators;
 mod connections;
 pub mod findings;
+mod ideal;
 mod lateness;
 pub mod losses;
 pub mod many;
 mod nobody;
 mod places;
+pub mod replay;
 pub mod run;
 #[cfg(test)]
 mod tests;
@@ -37,7 +40,7 @@ mod windows;
 pub mod words;
 
 use mel_log::Definition;
-use mel_log::profile::{CallSite, Profile, efficiency, remarks, why};
+use mel_log::profile::{Basis, CallSite, Profile, efficiency, remarks, why};
 use mel_log::table::TableRows;
 
 pub use blame::{Blame, Cause, Wait};
@@ -67,6 +70,10 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
             }
         }
         profile.efficiency = efficiency::of(&profile);
+        let ideal_s = losses.ideal.as_ref().and_then(ideal::Ideal::seconds);
+        if let (Some(of), Some(ideal_s)) = (&mut profile.efficiency, ideal_s) {
+            of.whole = std::mem::take(&mut of.whole).with_ideal(ideal_s, Basis::Estimated);
+        }
         let Profile { verdict, ranks, sites, .. } = &mut profile;
         why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks, sites);
     }

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::blame::{Blame, Cause, Wait};
 use super::findings::Rule;
+use super::ideal::{Ideal, Member, Needed};
 use super::lateness;
 use super::nobody;
 use super::places::{self, Place};
@@ -40,6 +41,9 @@ pub struct Loss {
     pub count: f64,
 }
 
+/// From this share of the time on that was polled for somebody unknown it is not known who depended on whom.
+const MOST_POLLED: f64 = 0.01;
+
 /// The context of what has none.
 pub const NO_CONTEXT: u32 = u32::MAX;
 
@@ -52,6 +56,8 @@ pub struct Losses {
     waits: BTreeMap<(u32, u32), Vec<WaitProfile>>,
     caused: HashMap<u32, f64>,
     lost: HashMap<u32, f64>,
+    /// The run as it can be followed once more.
+    pub(crate) ideal: Option<Ideal>,
 }
 
 impl Losses {
@@ -132,8 +138,18 @@ pub fn of(run: &Run) -> Losses {
     let level = run.ranks.iter().map(|rank| rank.rows.level).max().unwrap_or(0);
     let mut instances = Vec::new();
     let lookup = Lookup::of(run);
+    losses.ideal = Ideal::of(run, level);
     for rank in &run.ranks {
         of_messages(run, rank, &lookup, level, &mut losses, &mut instances);
+    }
+    if let Some(ideal) = &mut losses.ideal {
+        for Instance { rank, begin, end, culprit, .. } in &instances {
+            ideal.waited(*rank, (*begin, *end), *culprit);
+        }
+        let polled: f64 = losses.all.iter().filter(|of| of.rule == Rule::Polling).map(|of| of.seconds).sum();
+        if polled > MOST_POLLED * run.all_s() {
+            ideal.not_known();
+        }
     }
     of_collectives(run, level, &mut losses, &mut instances);
     of_windows(run, level, &mut losses, &mut instances);
@@ -143,6 +159,7 @@ pub fn of(run: &Run) -> Losses {
         of_queues(run, rank, &lookup, &mut losses);
     }
     charge(run, level, instances, &mut losses);
+    losses.ideal.iter_mut().for_each(Ideal::finish);
     limit(run, &mut losses);
     lateness::tell(run, &mut losses);
     nobody::tell(run, &mut losses);
@@ -623,9 +640,7 @@ impl Part<'_> {
 /// Collective operations: whoever comes last is waited for.
 fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Vec<Instance>) {
     let mut operations: BTreeMap<(u32, u32), Vec<Part<'_>>> = BTreeMap::new();
-    let mut weights: HashMap<(u32, u32), f64> = HashMap::new();
     for rank in &run.ranks {
-        let mut kept: HashMap<u32, u64> = HashMap::new();
         let mut completed: FxHashMap<(u32, u32), &IntervalRow> = FxHashMap::default();
         for interval in rank.rows.collectives.iter().filter(|row| row.key.kind == IntervalKind::Completed) {
             let communicator = rank.context(interval.key.context).and_then(|context| context.communicator);
@@ -645,33 +660,33 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
                 IntervalKind::Collective => Some(interval),
                 _ => continue,
             };
-            if let Some(waiting) = waiting {
-                let kept = kept.entry(waiting.key.context).or_default();
-                *kept = kept.saturating_add(waiting.end.saturating_sub(waiting.begin));
-            }
             let times = |row: &IntervalRow| (row.key.context, rank.nanos(row.begin), rank.nanos(row.end));
             let (starts, waits) = (rank.nanos(interval.begin), waiting.map(times));
             operations.entry(key).or_default().push(Part { rank, interval, starts, waits });
         }
-        for (context, ticks) in kept {
-            let of_requests = rank
-                .rows
-                .waits
-                .iter()
-                .find(|row| row.key.context == context && row.key.kind == IntervalKind::Completed);
-            let of_calls = || rank.rows.contexts.get(context as usize).map_or(0, |row| row.ticks);
-            let all = of_requests.map_or_else(of_calls, |row| row.ticks);
-            let weight = if level == 0 || ticks == 0 { 1.0 } else { all as f64 / ticks as f64 };
-            weights.insert((rank.rank, context), weight);
-        }
     }
+    // Of the others, such as those at the edges of periods, it is not known who came last.
+    let known = operations.into_iter().filter_map(|((communicator, _), parts)| {
+        let common = Together::of(&parts)?;
+        Some((communicator, common, parts))
+    });
+    let known: Vec<(u32, Together, Vec<Part<'_>>)> = known.collect();
+    let weights = weights(run, level, known.iter().flat_map(|(.., parts)| parts));
     let mut together: HashMap<u32, u64> = HashMap::new();
-    for ((communicator, _), parts) in operations {
-        let Some(common) = Together::of(&parts) else { continue };
+    for (communicator, common, parts) in known {
         let before = together.get(&communicator).copied();
         let last = parts.iter().map(|part| part.starts).max().unwrap_or(0);
         together.insert(communicator, last);
         let of_all = parts.len() == run.ranks.len();
+        if let Some(ideal) = &mut losses.ideal {
+            let member = |part: &Part<'_>| Member {
+                rank: part.rank.rank,
+                starts: part.starts,
+                waits: part.waits.map(|(_, begin, end)| (begin, end)),
+            };
+            let members: Vec<Member> = parts.iter().map(member).collect();
+            ideal.operation(&members, |place| common.needs(&parts[place], &parts));
+        }
         for part in &parts {
             let Some((context, waits_since, until)) = part.waits else { continue };
             for (rule, culprit, begin) in common.waits(part, &parts, waits_since) {
@@ -712,11 +727,36 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
     }
 }
 
+/// By rank and context: how many calls each of those stands for that these parts of operations are known of.
+fn weights<'a>(run: &Run, level: u64, parts: impl Iterator<Item = &'a Part<'a>>) -> HashMap<(u32, u32), f64> {
+    if level == 0 {
+        return HashMap::new();
+    }
+    let mut kept: HashMap<(u32, u32), u64> = HashMap::new();
+    for part in parts {
+        if let Some((context, begin, end)) = part.waits {
+            let kept = kept.entry((part.rank.rank, context)).or_default();
+            *kept = kept.saturating_add(end.saturating_sub(begin));
+        }
+    }
+    let weight = |((number, context), nanos): ((u32, u32), u64)| {
+        let rank = run.rank(number).filter(|_| nanos > 0)?;
+        let is_it = |row: &&WaitRow| row.key.context == context && row.key.kind == IntervalKind::Completed;
+        let of_requests = rank.rows.waits.iter().find(is_it).map(|row| row.ticks);
+        let of_calls = || rank.rows.contexts.get(context as usize).map(|row| row.ticks);
+        let all = of_requests.or_else(of_calls).unwrap_or(0);
+        Some(((number, context), rank.seconds(all) * 1e9 / nanos as f64))
+    };
+    kept.into_iter().filter_map(weight).collect()
+}
+
 /// Waits in the synchronisation of windows, of which single ones are known.
 fn of_windows(run: &Run, level: u64, losses: &mut Losses, instances: &mut Vec<Instance>) {
     // As many as are left out with their periods.
     let weight = (1_u64 << level.min(40)) as f64;
     for wait in windows::waits(run, |ticks| keeps(level, ticks)) {
+        // What these need of others is not known but for whom they wait for.
+        losses.ideal.iter_mut().for_each(Ideal::not_known);
         let WindowWait { rule, rank, context, culprit, site, begin, end } = wait;
         let begin = begin.max(runs_since(run, culprit));
         let max_s = end.saturating_sub(begin) as f64 * 1e-9;
@@ -727,6 +767,9 @@ fn of_windows(run: &Run, level: u64, losses: &mut Losses, instances: &mut Vec<In
             ..run::wait(rule, culprit, site)
         };
         losses.add_wait(rank, context, sum);
+        if let Some(ideal) = &mut losses.ideal {
+            ideal.waited(rank, (begin, end), culprit);
+        }
         instances.push(Instance {
             rule,
             rank,
@@ -845,6 +888,30 @@ impl Together {
         waits
     }
 
+    /// Whose data a process needs, and when those came that it waited for without that.
+    fn needs(&self, part: &Part<'_>, parts: &[Part<'_>]) -> (Needed, Vec<(u32, u64)>) {
+        let own = part.rank.rank;
+        let these = |wanted: &dyn Fn(&Part<'_>) -> bool| {
+            let places = (0..).zip(parts).filter(|(_, other)| wanted(other));
+            Needed::These(places.map(|(place, _)| place).collect())
+        };
+        let needed = match self.waits {
+            _ if self.group.is_some() => Needed::Unknown,
+            Some(Waits::All) | None => Needed::All,
+            Some(Waits::ForRoot) => these(&|other| {
+                let root = self.root.unwrap_or(own);
+                own != root && other.rank.rank == root
+            }),
+            Some(Waits::RootForAll) if self.root == Some(own) => Needed::All,
+            Some(Waits::RootForAll) => Needed::These(Vec::new()),
+            Some(Waits::ForLower) => these(&|other| other.rank.rank < own),
+            Some(Waits::Neighbours) => Needed::Unknown,
+        };
+        let waits = part.waits.map_or_else(Vec::new, |waits| self.waits(part, parts, waits.1));
+        let members = waits.into_iter().filter(|wait| wait.0 == Rule::LateMember);
+        (needed, members.map(|(_, other, _)| (other.rank.rank, other.starts)).collect())
+    }
+
     /// Whose data it waits for: the root, or whoever comes last of those whose data it gets.
     fn waits_for<'a, 'b>(&self, part: &Part<'a>, parts: &'b [Part<'a>]) -> Option<&'b Part<'a>> {
         let own = part.rank.rank;
@@ -901,6 +968,14 @@ fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Loss
         pairs.insert(pair, end);
         if instance.of_all {
             all = all.max(end);
+        }
+        let waits = losses.ideal.as_mut().and_then(|ideal| ideal.waits(rank, (begin, end)));
+        if let Some((ideal, waits)) = losses.ideal.as_mut().zip(waits) {
+            for cause in &causes {
+                // What a rank waited for that was not waited for here has times of its own.
+                let since = (cause.rank == culprit).then_some(since);
+                ideal.due((rule, rank, context, cause.rank), waits, cause.part, since);
+            }
         }
         let seconds = end.saturating_sub(begin) as f64 * 1e-9 * instance.weight;
         for Cause { rank: cause, site, inside, part } in causes {

@@ -41,6 +41,33 @@ pub struct Context {
     number: u32,
 }
 
+/// The clock of a rank beside the one of all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// An instant in ticks and in nanoseconds of the clock of all ranks.
+    instant: (u64, u64),
+    /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
+    /// is milliseconds over the time since the machine was started: so all use what one has measured.
+    rate: u64,
+}
+
+impl Clock {
+    /// A time in nanoseconds of the clock of all ranks.
+    fn nanos(self, ticks: u64) -> u64 {
+        let (at, nanos) = self.instant;
+        let since = i128::from(ticks) - i128::from(at);
+        let since = since * 1_000_000_000 / i128::from(self.rate);
+        (i128::from(nanos) + since).clamp(0, i128::from(u64::MAX)) as u64
+    }
+
+    /// In ticks of the rank: a time of the clock of all ranks.
+    pub(crate) fn ticks(self, nanos: u64) -> u64 {
+        let (at, then) = self.instant;
+        let since = i128::from(nanos) - i128::from(then);
+        (i128::from(at) + since * i128::from(self.rate) / 1_000_000_000).clamp(0, i128::from(u64::MAX)) as u64
+    }
+}
+
 /// One rank's table.
 #[derive(Debug)]
 pub struct Rank {
@@ -56,11 +83,8 @@ pub struct Rank {
     pub connections: Vec<Connection>,
     /// Where it was outside of MPI.
     pub stacks: Vec<StackProfile>,
-    /// An instant in ticks and in nanoseconds of the clock of all ranks.
-    instant: (u64, u64),
-    /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
-    /// is milliseconds over the time since the machine was started: so all use what one has measured.
-    rate: u64,
+    /// Its clock.
+    pub(crate) clock: Clock,
     /// When it entered `MPI_Finalize` or ended otherwise; where that is not known, when it or any other rank was last seen.
     until: u64,
     /// The contexts of calls that it is in, and that count as if they had returned.
@@ -74,10 +98,7 @@ pub struct Rank {
 impl Rank {
     /// A time in nanoseconds of the clock of all ranks.
     pub fn nanos(&self, ticks: u64) -> u64 {
-        let (at, nanos) = self.instant;
-        let since = i128::from(ticks) - i128::from(at);
-        let since = since * 1_000_000_000 / i128::from(self.rate);
-        (i128::from(nanos) + since).clamp(0, i128::from(u64::MAX)) as u64
+        self.clock.nanos(ticks)
     }
 
     /// A duration in seconds.
@@ -96,11 +117,9 @@ impl Rank {
         self.nanos(self.until)
     }
 
-    /// In ticks of this rank: a time of the clock of all ranks.
-    fn ticks(&self, nanos: u64) -> u64 {
-        let (at, then) = self.instant;
-        let since = i128::from(nanos) - i128::from(then);
-        (i128::from(at) + since * i128::from(self.rate) / 1_000_000_000).clamp(0, i128::from(u64::MAX)) as u64
+    /// When it ended, as far as that is known, in its ticks.
+    pub(crate) fn until(&self) -> u64 {
+        self.until
     }
 
     /// The rank did not come to an end that it has written down, and was there when any rank was seen last, in nanoseconds of the clock of
@@ -110,7 +129,7 @@ impl Rank {
         if self.rows.runs_until > 0 || self.rows.is_running {
             return;
         }
-        self.until = self.until.max(self.ticks(seen));
+        self.until = self.until.max(self.clock.ticks(seen));
         for thread in self.rows.threads.iter().filter(|thread| thread.is_in_call()) {
             if let Some(row) = self.rows.contexts.get_mut(thread.context as usize) {
                 row.count(self.until.saturating_sub(thread.entered));
@@ -400,8 +419,7 @@ impl Run {
                 traffic,
                 connections,
                 stacks,
-                instant,
-                rate,
+                clock: Clock { instant, rate },
                 open: Vec::new(),
                 communicators: defined.numbers,
                 members: defined.members,

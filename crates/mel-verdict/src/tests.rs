@@ -1,6 +1,6 @@
 //! From constructed sums of ranks to what is said of them.
 
-use mel_log::profile::{CallSite, Ended, Finding, Profile, TrafficKind, columns, sums};
+use mel_log::profile::{Basis, CallSite, Ended, Finding, Profile, TrafficKind, columns, sums};
 use mel_log::table::{ContextKey, Identity, IntervalKind, ProfileTable, TrafficKey, WaitKey};
 use mel_log::{Definition, Members};
 
@@ -360,14 +360,18 @@ fn after_short_calls(of_first: u64, of_second: u64) -> Finding {
 #[test]
 fn who_was_in_mpi_in_many_short_calls_is_late_for_that() {
     let inside = after_short_calls(450, 50);
-    assert!(inside.text.ends_with("; rank 0 is in MPI_File_write at a.c:5 before"), "{}", inside.text);
+    assert!(
+        inside.text.contains("; rank 0 is in MPI_File_write at a.c:5 before; without it"),
+        "{}",
+        inside.text
+    );
     assert!((inside.lost_s - 0.4).abs() < 1e-9, "{inside:?}");
     // A quarter of the 400 ms by which it is busy for longer.
     let partly = after_short_calls(150, 50);
-    assert!(partly.text.ends_with("at a.c:5 before, for 100 ms of it"), "{}", partly.text);
+    assert!(partly.text.contains("at a.c:5 before, for 100 ms of it; without it"), "{}", partly.text);
     assert!(partly.advice.contains("does before MPI_Finalize"), "{}", partly.advice);
     let outside = after_short_calls(50, 50);
-    assert!(outside.text.ends_with("waiting for rank 0, which comes last"), "{}", outside.text);
+    assert!(outside.text.contains("waiting for rank 0, which comes last; without it"), "{}", outside.text);
 }
 
 #[test]
@@ -382,7 +386,10 @@ fn who_has_waited_before_is_late_for_what_it_did_then() {
     (0..1500).for_each(|_| first.0.context(Rank::context(WRITE)).count(MS / 10));
     let profile = profile(&[first.ends(500 * MS), second.ends(300 * MS)]);
     let text = &of_rule(&profile, "wait_at_finalize")[0].text;
-    assert!(text.ends_with("rank 0 is in MPI_File_write at a.c:5 before, for 150 ms of it"), "{text}");
+    assert!(
+        text.contains("rank 0 is in MPI_File_write at a.c:5 before, for 150 ms of it; without it"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -421,6 +428,34 @@ fn two_that_come_last_in_turn_are_both_named_with_their_parts() {
         .map(|finding| (finding.cause_rank, (finding.lost_s * 1000.0).round() as u64))
         .collect();
     assert_eq!(causes, [(Some(2), 720), (Some(1), 600)]);
+}
+
+/// Serialisation and transfer, and what would be won without what each of these ranks does, as a share of the run.
+fn ideal(profile: &Profile, causes: &[u32]) -> Vec<f64> {
+    let of = &profile.efficiency.as_ref().unwrap().whole;
+    assert_eq!(of.ideal_basis, Some(Basis::Estimated), "{of:?}");
+    let won = |cause: &u32| {
+        let finding = profile.verdict.iter().flatten().find(|finding| finding.cause_rank == Some(*cause));
+        finding.and_then(|finding| finding.would_win_s).unwrap_or(f64::NAN) / of.run_s
+    };
+    [of.serialisation.unwrap(), of.transfer.unwrap()].into_iter().chain(causes.iter().map(won)).collect()
+}
+
+fn are_near(found: &[f64], planted: &[f64]) {
+    let is_near = |(found, planted): (&f64, &f64)| (found - planted).abs() < 0.02;
+    assert!(found.len() == planted.len() && found.iter().zip(planted).all(is_near), "{found:?} {planted:?}");
+}
+
+#[test]
+fn what_the_run_would_take_otherwise_is_estimated_from_single_waits() {
+    // Rank 1 computes 60 of 60 ms, all others 40; of many steps only those of some periods are known.
+    for count in [40, 40_000] {
+        let slow = profile(&steps(4, |_, rank| if rank == 1 { 20 } else { 0 }, count));
+        are_near(&ideal(&slow, &[1]), &[1.0, 1.0, 1.0 / 3.0]);
+    }
+    // Ranks 1 and 2 compute 60 ms in turn, and 40 otherwise: each is longest for half of the time.
+    let in_turn = profile(&steps(4, |step, rank| if rank == 1 + (step % 2) as u32 { 20 } else { 0 }, 40));
+    are_near(&ideal(&in_turn, &[1, 2]), &[5.0 / 6.0, 1.0, 1.0 / 6.0, 1.0 / 6.0]);
 }
 
 #[test]

@@ -235,6 +235,8 @@ fn told(analysis: &Analysis, top: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mel_log::profile::Basis;
+
     use super::*;
 
     #[test]
@@ -255,7 +257,8 @@ mod tests {
         };
         let places = vec![place(1, 0.75, 0.75), place(0, 0.2, 0.2), place(2, 0.01, 0.01)];
         let path = PathInWords { computing_s: 1.0, turns: 8, ranks: Vec::new(), places };
-        let efficiency = Efficiency::of([(0, 0.5), (1, 0.8)], 1.25).map(|of| of.with_ideal(1.0));
+        let efficiency =
+            Efficiency::of([(0, 0.5), (1, 0.8)], 1.25).map(|of| of.with_ideal(1.0, Basis::Exact));
         let analysis = Analysis { efficiency, critical_path: Some(path), ..Analysis::default() };
         let text = told(&analysis, 5).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("(serialisation 80.0 % x transfer 80.0 %); rank 1 computes longest"), "{text}");

@@ -40,7 +40,7 @@ A condition is a quantity, < or >, and a limit:
   load_balance<0.9    below 0.9; efficiencies are from 0 to 1
 Quantities are run_time, mpi_time, lost_time, search_time, calls, bytes_sent, bytes_received,
 messages, unexpected_messages, parallel_efficiency, load_balance, communication_efficiency,
-serialisation, transfer (these two of runs with a trace), the time of an MPI function (MPI_Recv) or of a line (halo.c:42).")]
+serialisation, transfer (where they are known), the time of an MPI function (MPI_Recv) or of a line (halo.c:42).")]
 pub struct Args {
     /// The directory of the first run: what the second is held against
     #[arg(value_name = "A", value_parser = super::of_run::directory)]

@@ -184,7 +184,7 @@ fn what_is_won_is_up_to_the_next_that_is_late() {
     let removed = sum.removed.clone().unwrap();
     // Rank 0 has waited for 200, and rank 2 for 150 of the same.
     assert!(removed.contains(&(1, (100, 300))) && removed.contains(&(1, (150, 300))), "{removed:?}");
-    let what_if = WhatIf::new(vec![crate::what_if::Supposition::of(removed)]);
+    let what_if = WhatIf::new(vec![mel_verdict::replay::Supposition::of(removed)]);
     let follows = Follows::WhatIf(what_if, OnPath::default());
     let mut judge = Judge::new(&names, THRESHOLDS).following(follows);
     in_turn().into_iter().for_each(|step| judge.step(step));

@@ -10,6 +10,7 @@ use super::columns::{RUN, TIME};
 use super::ends::Ended;
 use super::quantities::budget::{BUDGET, COMPUTING};
 use super::schema::{Profile, RankProfile};
+use super::verdict::Basis;
 
 /// Where more than this share of the time is from when it is not known what ranks did, there are no efficiencies.
 const MOST_UNKNOWN: f64 = 0.02;
@@ -24,10 +25,10 @@ pub struct Efficiency {
     pub load_balance: f64,
     /// The longest time outside of MPI as a share of the time that the run takes: `serialisation` × `transfer`, where these are known.
     pub communication_efficiency: f64,
-    /// The longest time outside of MPI as a share of the time on an ideal network; absent without a trace.
+    /// The longest time outside of MPI as a share of the time on an ideal network; absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serialisation: Option<f64>,
-    /// The time on an ideal network as a share of the time that the run takes; absent without a trace.
+    /// The time on an ideal network as a share of the time that the run takes; absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<f64>,
     /// How many ranks are in it.
@@ -43,9 +44,12 @@ pub struct Efficiency {
     /// The call for which others wait for that rank most, where the verdict has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busiest_site: Option<String>,
-    /// How long it would take on an ideal network, in seconds; absent without a trace.
+    /// How long it would take on an ideal network, in seconds; absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal_s: Option<f64>,
+    /// Whether that is estimated, from single waits, or exact, from each call of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ideal_basis: Option<Basis>,
 }
 
 /// Those of a run, and of each of its phases.
@@ -107,14 +111,15 @@ impl Efficiency {
         })
     }
 
-    /// With the time on an ideal network, in seconds.
+    /// With the time on an ideal network, in seconds, and how that is known.
     #[must_use]
-    pub fn with_ideal(self, ideal_s: f64) -> Efficiency {
+    pub fn with_ideal(self, ideal_s: f64, basis: Basis) -> Efficiency {
         let ideal_s = ideal_s.clamp(self.max_computing_s, self.run_s);
         Efficiency {
             serialisation: Some(self.max_computing_s / ideal_s),
             transfer: Some(ideal_s / self.run_s),
             ideal_s: Some(ideal_s),
+            ideal_basis: Some(basis),
             ..self
         }
     }
@@ -204,7 +209,7 @@ mod tests {
         assert_eq!((parallel_efficiency, load_balance, communication_efficiency), (0.6, 0.75, 0.8));
         assert_eq!((whole.busiest_rank, whole.busiest_site.as_deref()), (1, Some("app.c:7 (main)")));
         assert_eq!((whole.serialisation, whole.transfer, whole.ranks, phases.len()), (None, None, 4, 0));
-        let ideal = whole.with_ideal(9.0);
+        let ideal = whole.with_ideal(9.0, Basis::Exact);
         assert_eq!((ideal.serialisation, ideal.transfer), (Some(8.0 / 9.0), Some(0.9)));
         let product = ideal.serialisation.unwrap() * ideal.transfer.unwrap();
         assert!((product - ideal.communication_efficiency).abs() < 1e-12);
@@ -215,7 +220,7 @@ mod tests {
         let whole = Efficiency::of([(0, 10.001), (1, 10.0)], 10.0).unwrap();
         assert_eq!(whole.communication_efficiency, 1.0);
         assert!(whole.parallel_efficiency <= 1.0 && whole.load_balance <= 1.0);
-        let ideal = whole.with_ideal(11.0);
+        let ideal = whole.with_ideal(11.0, Basis::Exact);
         assert_eq!((ideal.serialisation, ideal.transfer), (Some(1.0), Some(1.0)));
     }
 

@@ -411,6 +411,7 @@ impl NotFollowed {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict::Basis;
     use super::*;
 
     #[test]
@@ -554,7 +555,8 @@ mod tests {
         let not_looked_at = vec!["MPI_Win_lock".into()];
         let budget = Budget { waiting, unexplained, not_looked_at, ..Budget::default() };
         use crate::profile::Efficiency;
-        let whole = Efficiency { busiest_site: Some("f".into()), ..Efficiency::default() }.with_ideal(1.0);
+        let whole = Efficiency { busiest_site: Some("f".into()), ..Efficiency::default() }
+            .with_ideal(1.0, Basis::Exact);
         let phases = vec![crate::profile::efficiency::OfPhase::default()];
         let profile = Profile {
             efficiency: Some(Efficiencies { whole, phases }),

@@ -50,7 +50,7 @@ pub struct Finding {
     /// Why the cause is slow, by what the operating system counted of it beside the others; absent where nothing explains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// By how much the run would be shorter without it, in seconds; only where `basis` is `exact`, and where that can be computed.
+    /// By how much the run would be shorter without it, in seconds; absent where that cannot be computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_win_s: Option<f64>,
     /// Time lost by rank, in the order of `victims`.

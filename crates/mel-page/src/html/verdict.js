@@ -22,13 +22,19 @@ function findingFacts(finding) {
   return facts;
 }
 
-// How well the ranks are used: the sentence, and what each number means behind it.
+// From this efficiency on a part of the tree is not worth a look.
+const GOOD = 0.8;
+
+// How well the ranks are used: the sentence, the tree in which each number is the product of those below it, and those of phases.
 function efficiencies({ told, of }) {
+  const leaf = (row) => `<li style="--depth:${row.depth}"${row.share < GOOD ? ' class="low"' : ""}><span class="name">${escape(row.name)}</span><span class="meter"><i style="width:${(100 * row.share).toFixed(1)}%"></i></span><b>${percent(row.share)}</b><small>${escape(row.means)}</small></li>`;
+  const tree = `<p class="note efficiency">${escape(told)}</p><ul class="tree" aria-label="Efficiencies: each is the product of those below it">${of.map(leaf).join("")}</ul>`;
+  if (!of[0].phases.length) return tree;
   const phases = of[0].phases.map((phase) => phase.name);
   const cell = (share) => `<td>${percent(share)}</td>`;
   const share = (row, phase) => (row.phases.find((known) => known.name === phase) || {}).share;
-  const row = (row) => `<tr><td>${escape(row.name)}</td>${cell(row.share)}${phases.map((phase) => share(row, phase) === undefined ? "<td></td>" : cell(share(row, phase))).join("")}<td class="word" style="white-space:normal">${escape(row.means)}</td></tr>`;
-  return `<p class="note efficiency">${escape(told)}</p><details><summary>What these mean</summary><div class="wide"><table class="data"><thead><tr><td></td><td>run</td>${phases.map((phase) => `<td>${escape(phase)}</td>`).join("")}<td></td></tr></thead><tbody>${of.map(row).join("")}</tbody></table></div></details>`;
+  const row = (row) => `<tr><td>${escape(row.name)}</td>${cell(row.share)}${phases.map((phase) => share(row, phase) === undefined ? "<td></td>" : cell(share(row, phase))).join("")}</tr>`;
+  return `${tree}<details><summary>Of phases</summary><div class="wide"><table class="data"><thead><tr><td></td><td>run</td>${phases.map((phase) => `<td>${escape(phase)}</td>`).join("")}</tr></thead><tbody>${of.map(row).join("")}</tbody></table></div></details>`;
 }
 
 // The colours of the parts of the time, by their names.

@@ -3,7 +3,7 @@
 use mel_log::profile::Efficiencies;
 use mel_log::profile::efficiency::Efficiency;
 use mel_log::profile::phases::name_of;
-use mel_log::profile::quantities::run::EFFICIENCY;
+use mel_log::profile::quantities::run::{DEPTHS, EFFICIENCY};
 use mel_log::profile::text::efficiency::in_words;
 use serde::Serialize;
 
@@ -27,6 +27,8 @@ pub struct Row {
     pub name: String,
     /// From 0 to 1.
     pub share: f64,
+    /// How deep it is in the tree, in which each is the product of those one deeper that follow it.
+    pub depth: u8,
     /// What it means.
     pub means: &'static str,
     /// The same of each phase for which it is known.
@@ -44,7 +46,7 @@ pub struct OfPhase {
 
 /// What is shown of the efficiencies of a run that has phases of these names.
 pub(super) fn view(all: &Efficiencies, names: &[String]) -> View {
-    let rows = EFFICIENCY.iter().filter_map(|quantity| {
+    let rows = EFFICIENCY.iter().zip(DEPTHS).filter_map(|(quantity, depth)| {
         let of_phase = |phase: &mel_log::profile::efficiency::OfPhase| {
             let name = name_of(names, phase.phase).to_owned();
             Some(OfPhase { name, share: (quantity.of)(&phase.of)? })
@@ -52,6 +54,7 @@ pub(super) fn view(all: &Efficiencies, names: &[String]) -> View {
         let row = |share| Row {
             name: quantity.name.replace('_', " "),
             share,
+            depth,
             means: quantity.sentence,
             phases: all.phases.iter().filter_map(of_phase).collect(),
         };
@@ -68,16 +71,18 @@ fn told(of: &Efficiency) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::profile::sample;
+    use mel_log::profile::{Basis, sample};
 
     #[test]
     fn what_is_not_known_is_not_shown() {
         let all = sample::late_rank(4, 1).efficiency.unwrap();
         let names: Vec<String> = view(&all, &[]).of.into_iter().map(|row| row.name).collect();
         assert_eq!(names, ["parallel efficiency", "load balance", "communication efficiency"]);
-        let exact = Efficiencies { whole: all.whole.with_ideal(0.995), ..all };
+        let exact = Efficiencies { whole: all.whole.with_ideal(0.995, Basis::Exact), ..all };
         let shown = view(&exact, &[]);
         assert_eq!((shown.of.len(), shown.of[4].share), (5, 0.995));
+        let depths: Vec<u8> = shown.of.iter().map(|row| row.depth).collect();
+        assert_eq!(depths, [0, 1, 1, 2, 2]);
         assert!(shown.told.starts_with("Parallel efficiency 54.0 %"), "{}", shown.told);
     }
 }

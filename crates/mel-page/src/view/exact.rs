@@ -3,7 +3,7 @@
 use mel_analyze::{Analysis, Options, analyze};
 use mel_convert::Run;
 use mel_log::StreamKind;
-use mel_log::profile::{Efficiencies, Efficiency, Finding};
+use mel_log::profile::{Basis, Efficiencies, Efficiency, Finding};
 use mel_verdict::findings::LEAST_SHARE;
 
 /// What costs less than that share of the run is not shown.
@@ -37,7 +37,7 @@ pub fn efficiency(
     let exact = exact.filter(|_| is_whole(run));
     match (known, exact) {
         (Some(known), Some(exact)) => Some(match exact.ideal_s {
-            Some(ideal_s) => Efficiencies { whole: known.whole.with_ideal(ideal_s), ..known },
+            Some(ideal_s) => Efficiencies { whole: known.whole.with_ideal(ideal_s, Basis::Exact), ..known },
             None => known,
         }),
         (None, Some(exact)) => Some(Efficiencies { whole: exact.clone(), phases: Vec::new() }),
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_trace_adds_what_a_profile_does_not_know() {
         let of = Efficiency::of([(0, 0.5), (1, 0.25)], 1.0).unwrap();
-        let exact = of.clone().with_ideal(0.8);
+        let exact = of.clone().with_ideal(0.8, Basis::Exact);
         let run = Run::default();
         let known = Efficiencies { whole: of, phases: Vec::new() };
         let both = efficiency(&run, Some(&exact), Some(known.clone())).unwrap().whole;

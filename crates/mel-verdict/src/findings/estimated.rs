@@ -7,8 +7,9 @@ use mel_log::profile::{Basis, Finding};
 use mel_log::table::IntervalKind;
 use mpi_functions::{Kind, Step, Waits};
 
-use super::{Causes, LEAST_SHARE, LEAST_SHARE_OF_ALL, Lost, Rule, Victims};
+use super::{Causes, Key, LEAST_SHARE, LEAST_SHARE_OF_ALL, Lost, MOST_SUPPOSED, Rule, Victims};
 use crate::budget::waits_unseen;
+use crate::ideal::{self, Ideal};
 use crate::losses::{Loss, Losses, NO_CONTEXT};
 use crate::run::Run;
 
@@ -33,6 +34,7 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
     }
     let early = fewer_wait(run, &losses.all);
     let mut found = Vec::new();
+    let mut by_finding: BTreeMap<Key, (f64, BTreeSet<ideal::Key>)> = BTreeMap::new();
     for (place, of_place) in &places {
         let total: f64 = of_place.iter().map(|loss| loss.seconds).sum();
         let mut causes: BTreeMap<Option<u32>, Vec<Loss>> = BTreeMap::new();
@@ -65,7 +67,13 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
             let worth = if place.0.is_a_bound() { LEAST_SHARE_OF_ALL } else { LEAST_SHARE };
             if is_cause && lost / all_s >= worth {
                 named += lost;
-                found.extend(of_cause.iter().map(|loss| (place.0, one(run, *place, loss, cause))));
+                for loss in of_cause {
+                    let lost = one(run, *place, loss, cause);
+                    let known = by_finding.entry(lost.key(place.0)).or_default();
+                    known.0 += loss.seconds;
+                    known.1.extend(loss.cause.map(|cause| (loss.rule, loss.rank, loss.context, cause)));
+                    found.push((place.0, lost));
+                }
             } else {
                 rest.extend(of_cause);
             }
@@ -83,7 +91,30 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
             }));
         }
     }
+    if let Some(ideal) = &losses.ideal {
+        would_win(ideal, by_finding, &mut found);
+    }
     super::of(found, all_s, Basis::Estimated)
+}
+
+/// Says of the findings that cost most what would be won without them.
+fn would_win(
+    ideal: &Ideal,
+    by_finding: BTreeMap<Key, (f64, BTreeSet<ideal::Key>)>,
+    found: &mut [(Rule, Lost)],
+) {
+    let mut worth: Vec<_> = by_finding.into_iter().collect();
+    worth.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
+    worth.truncate(MOST_SUPPOSED);
+    let (findings, without): (Vec<Key>, Vec<(f64, Vec<ideal::Key>)>) = worth
+        .into_iter()
+        .map(|(finding, (lost, keys))| (finding, (lost, keys.into_iter().collect())))
+        .unzip();
+    let won: BTreeMap<Key, Option<f64>> = findings.into_iter().zip(ideal.won(&without)).collect();
+    for (rule, lost) in found {
+        let won = won.get(&lost.key(*rule)).copied().flatten();
+        lost.would_win = won.map(|won| ideal.gain(won));
+    }
 }
 
 /// Operations, by rule and communicator, in which each waits for all and fewer than half of the ranks have waited: the others are not late,

@@ -75,18 +75,39 @@ pub struct Lost {
     pub inside: BTreeMap<String, f64>,
     /// How long the work between the start and the wait would have to be so that nothing is lost, in seconds.
     pub distance: Option<f64>,
-    /// By how many seconds the run would be shorter without the whole finding, and how long it is.
-    pub would_win: Option<(f64, f64)>,
+    /// What would be won without the whole finding.
+    pub would_win: Option<Gain>,
     /// The worst single calls.
     pub worst: Vec<Instance>,
 }
+
+/// What would be won without a finding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// By how many seconds the run would be shorter.
+    pub seconds: f64,
+    /// How long it is.
+    pub run_s: f64,
+    /// Whether it is known of all calls what they need of other ranks, so that gains can be compared.
+    pub is_sure: bool,
+}
+
+impl Lost {
+    /// The finding that this is a part of.
+    pub fn key(&self, rule: Rule) -> Key {
+        (rule.family(), self.function.clone(), self.site.clone(), self.cause)
+    }
+}
+
+/// The most findings of which it is computed what would be won without them.
+pub const MOST_SUPPOSED: usize = 12;
 
 /// Why time was lost where ranks are late because others have the processors.
 const WITHOUT_PROCESSOR: &str =
     "waiting for ranks that had no processor: it is not known who comes late otherwise";
 
 /// What is one finding: the rule without its patterns, the function, its line, and the cause.
-type Key = (Rule, Option<String>, Option<String>, Option<u32>);
+pub type Key = (Rule, Option<String>, Option<String>, Option<u32>);
 
 /// What ranks lose by their own doing: by the rank and its call, why, and how much.
 type OwnCosts = BTreeMap<(u32, String), (Rule, f64)>;
@@ -239,8 +260,8 @@ impl Sum {
                     format!("look at why rank {cause} is in {inside}: what it waits for there is not known");
             }
         }
-        if let Some((won, run_s)) = all.would_win {
-            text += &without(won, run_s);
+        if let Some(gain) = &all.would_win {
+            text += &without(gain, basis);
         }
         if let Some(distance) = all.distance {
             let distance = duration(distance);
@@ -280,19 +301,25 @@ impl Sum {
             basis,
             text,
             advice,
-            would_win_s: all.would_win.map(|won| won.0),
+            would_win_s: all.would_win.map(|gain| gain.seconds),
             lost_by_rank_s: victims.iter().map(|victim| victim.1).collect(),
             worst: std::mem::take(&mut all.worst),
         }
     }
 }
 
-/// What the run would take where so much would be won.
-fn without(won: f64, run_s: f64) -> String {
+/// What the run would take where that would be won.
+fn without(gain: &Gain, basis: Basis) -> String {
+    let Gain { seconds: won, run_s, .. } = *gain;
     if won < LEAST_SHARE * run_s {
         return "; without it the run would take as long".into();
     }
-    format!("; without it the run would take {} in place of {}", duration(run_s - won), duration(run_s))
+    let about = if basis == Basis::Estimated { "about " } else { "" };
+    format!(
+        "; without it the run would take {about}{} in place of {}",
+        duration(run_s - won),
+        duration(run_s)
+    )
 }
 
 /// The findings of these losses, worst first, and before each what explains why its cause is late: one for each cause at a line, whoever it kept waiting, from wherever it sent, on whatever
@@ -301,7 +328,8 @@ pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Bas
     let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
     for (rule, mut lost) in losses {
         if lost.seconds > 0.0 && rule != Rule::Idle {
-            let key = (rule.family(), lost.function.take(), lost.site.take(), lost.cause);
+            let key = lost.key(rule);
+            (lost.function, lost.site) = (None, None);
             sums.entry(key).or_default().add(rule, lost);
         }
     }
@@ -328,15 +356,58 @@ pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Bas
     };
     let found = sums.into_iter().map(|(key, sum)| {
         let explained = sum.explained(key.3, &own);
-        let place = (worth(&key, sum.all.seconds), explained.is_some());
+        let place = Place {
+            worth: worth(&key, sum.all.seconds),
+            is_explained: explained.is_some(),
+            gain: sum.all.would_win.filter(|gain| gain.is_sure).map(|gain| gain.seconds),
+        };
         (place, sum.finding(key, (all_s, basis), explained))
     });
-    let mut findings: Vec<((f64, bool), Finding)> = found.collect();
-    findings.sort_by(|((a_worth, a_explained), a), ((b_worth, b_explained), b)| {
-        let order = b_worth.total_cmp(a_worth).then(a_explained.cmp(b_explained));
+    let mut findings: Vec<(Place, Finding)> = found.collect();
+    findings.sort_by(|(at, a), (other, b)| {
+        let order = other.worth.total_cmp(&at.worth).then(at.is_explained.cmp(&other.is_explained));
         order.then_with(|| (&a.rule, &a.site, a.cause_rank).cmp(&(&b.rule, &b.site, b.cause_rank)))
     });
-    findings.into_iter().map(|(_, finding)| finding).collect()
+    in_order_of_gains(findings)
+}
+
+/// What decides where a finding comes.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// What it costs, or what it explains.
+    worth: f64,
+    /// Whether another one explains it.
+    is_explained: bool,
+    /// What would be won without it, where that can be compared.
+    gain: Option<f64>,
+}
+
+/// Of gains that differ by less than this share it is not said which one is larger.
+const AS_MUCH: f64 = 0.2;
+
+/// Of findings in the order of what they cost those first without which more would be won. What is explained stays behind its explanation,
+/// and what is not known to win anything where it was.
+fn in_order_of_gains(findings: Vec<(Place, Finding)>) -> Vec<Finding> {
+    let explained = findings.iter().filter(|(at, _)| at.is_explained);
+    let explained: Vec<Option<u32>> = explained.map(|(_, finding)| finding.cause_rank).collect();
+    let mut places = Vec::new();
+    let (mut moving, mut all) = (Vec::new(), Vec::new());
+    for (place, (at, finding)) in findings.into_iter().enumerate() {
+        match at.gain.filter(|_| !explained.contains(&finding.cause_rank)) {
+            Some(gain) => {
+                places.push(place);
+                moving.push((gain, finding));
+                all.push(None);
+            }
+            None => all.push(Some(finding)),
+        }
+    }
+    for place in places {
+        let most = moving.iter().map(|(gain, _)| *gain).fold(0.0, f64::max);
+        let next = moving.iter().position(|(gain, _)| *gain >= (1.0 - AS_MUCH) * most).unwrap_or(0);
+        all[place] = Some(moving.remove(next).1);
+    }
+    all.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -451,9 +522,13 @@ mod tests {
         );
     }
 
+    fn gain(seconds: f64) -> Option<Gain> {
+        Some(Gain { seconds, run_s: 5.0, is_sure: true })
+    }
+
     #[test]
     fn what_would_be_won_is_said_of_the_finding_and_not_of_each_part() {
-        let won = |won| Lost { would_win: Some((won, 5.0)), ..lost(0, 1, 1.0) };
+        let won = |won| Lost { would_win: gain(won), ..lost(0, 1, 1.0) };
         let losses = [(Rule::LateStandardSend, won(0.9)), (Rule::LateSynchronousSend, won(0.9))];
         let finding = &of(losses, 20.0, Basis::Exact)[0];
         assert_eq!(finding.would_win_s, Some(0.9));
@@ -462,6 +537,27 @@ mod tests {
         let finding = &of([(Rule::LateStandardSend, won(0.01))], 20.0, Basis::Exact)[0];
         assert!(finding.text.ends_with("; without it the run would take as long"), "{}", finding.text);
         assert_eq!(of([(Rule::LateSender, lost(0, 1, 1.0))], 4.0, Basis::Estimated)[0].would_win_s, None);
+    }
+
+    #[test]
+    fn what_wins_more_comes_first_and_what_wins_as_much_does_not() {
+        let of = |cause, seconds, won: Option<f64>| {
+            let lost = Lost { would_win: won.and_then(gain), ..lost(0, cause, seconds) };
+            (Rule::LateSender, lost)
+        };
+        let order = |losses: Vec<(Rule, Lost)>| {
+            let causes = super::of(losses, 20.0, Basis::Exact).into_iter().map(|of| of.cause_rank.unwrap());
+            causes.collect::<Vec<u32>>()
+        };
+        assert_eq!(order(vec![of(1, 2.0, Some(0.1)), of(2, 1.0, Some(0.5))]), [2, 1]);
+        assert_eq!(order(vec![of(1, 2.0, Some(0.45)), of(2, 1.0, Some(0.5))]), [1, 2], "about as much");
+        let unknown = vec![of(1, 2.0, None), of(2, 1.5, Some(0.1)), of(3, 1.0, Some(0.5))];
+        assert_eq!(order(unknown), [1, 3, 2]);
+        let unsure = |(rule, lost): (Rule, Lost)| {
+            let would_win = lost.would_win.map(|gain| Gain { is_sure: false, ..gain });
+            (rule, Lost { would_win, ..lost })
+        };
+        assert_eq!(order([of(1, 2.0, Some(0.1)), of(2, 1.0, Some(0.5))].map(unsure).into()), [1, 2]);
     }
 
     #[test]

@@ -136,6 +136,9 @@ pub const RUN: &[Quantity<Profile>] = &[
 const OF_EFFICIENCY: Quantity<Efficiency> =
     Quantity { group: "efficiency", unit: Unit::Share, fold: Fold::None, ..Quantity::NONE };
 
+/// How deep each of [`EFFICIENCY`] is in the tree that they are.
+pub const DEPTHS: [u8; 5] = [0, 1, 1, 2, 2];
+
 /// The efficiencies in the order of all outputs: each is the product of those that follow it.
 pub const EFFICIENCY: &[Quantity<Efficiency>] = &[
     Quantity {

@@ -7,6 +7,7 @@ use crate::profile::phases::name_of;
 use crate::profile::quantities::run::EFFICIENCY;
 use crate::profile::quantities::{Quantity, cells, heads, numbers};
 use crate::profile::schema::Profile;
+use crate::profile::verdict::Basis;
 
 /// From this share of the time on it is worth a word that one rank computes longer than the mean.
 const MUCH: f64 = 0.02;
@@ -29,7 +30,9 @@ pub fn in_words(of: &Efficiency) -> String {
         percent(of.communication_efficiency)
     );
     if let (Some(serialisation), Some(transfer)) = (of.serialisation, of.transfer) {
-        text += &format!(" (serialisation {} x transfer {})", percent(serialisation), percent(transfer));
+        let basis = if of.ideal_basis == Some(Basis::Estimated) { "estimated: " } else { "" };
+        text +=
+            &format!(" ({basis}serialisation {} x transfer {})", percent(serialisation), percent(transfer));
     }
     if of.load_balance < 1.0 - MUCH {
         let site = of.busiest_site.as_ref().map(|site| format!(" before {site}")).unwrap_or_default();
@@ -108,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_a_trace_adds_is_in_parentheses() {
-        let of = Efficiency::of([(0, 0.5), (1, 0.5)], 1.0).unwrap().with_ideal(0.625);
+        let of = Efficiency::of([(0, 0.5), (1, 0.5)], 1.0).unwrap().with_ideal(0.625, Basis::Exact);
         assert!(
             in_words(&of).ends_with("50.0 % (serialisation 80.0 % x transfer 62.5 %)"),
             "{}",

@@ -13,28 +13,10 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Call, Site};
+use super::{Need, Step};
 
 /// Changes of a rank that are remembered.
 const REMEMBERED: usize = 4096;
-
-/// What a call needs of another rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// The other rank.
-    pub rank: u32,
-    /// When it had done that.
-    pub time: u64,
-    /// How long it had been outside of MPI until then; none where that is not known.
-    pub computed: Option<u64>,
-}
-
-impl Need {
-    /// What another rank has done when it made this call.
-    pub fn of(call: &Call) -> Need {
-        Need { rank: call.rank, time: call.begin, computed: Some(call.computed) }
-    }
-}
 
 /// A part of the path: this rank, from the first time to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +117,7 @@ impl Paths {
     }
 
     /// A call is over that needed this. To be given in the order of the ends.
-    pub fn call(&mut self, call: &Call, most: Option<&Most>) {
+    pub fn call(&mut self, call: &Step, most: Option<&Most>) {
         let of = self.of(call.rank);
         let own = of.back().map_or(0, |has| has.at(call.computed));
         let Some(Most { useful, turn, left }) = most.filter(|most| most.useful > own) else { return };
@@ -152,7 +134,7 @@ impl Paths {
     }
 
     /// A rank enters `MPI_Finalize`.
-    pub fn ends(&mut self, call: &Call) {
+    pub fn ends(&mut self, call: &Step) {
         let Some(has) = self.of(call.rank).back().cloned() else { return };
         let useful = has.at(call.computed);
         self.ends.insert(call.rank, (call.computed, useful));
@@ -182,53 +164,16 @@ impl Paths {
     }
 }
 
-/// The time outside of MPI on a path, by rank and by the call that ended it.
-#[derive(Debug, Default)]
-pub struct OnPath {
-    /// The parts of the path by rank, ascending.
-    segments: FxHashMap<u32, Vec<Segment>>,
-    shares: FxHashMap<(u32, Site, u16), u64>,
-}
-
-impl OnPath {
-    /// Nothing is known yet of this path.
-    pub fn new(path: &CriticalPath) -> OnPath {
-        let mut segments: FxHashMap<u32, Vec<Segment>> = FxHashMap::default();
-        for segment in &path.segments {
-            segments.entry(segment.rank).or_default().push(*segment);
-        }
-        segments.values_mut().for_each(|of| of.sort_by_key(|segment| segment.begin));
-        OnPath { segments, shares: FxHashMap::default() }
-    }
-
-    /// A rank was outside of MPI since a time, until it made this call.
-    pub fn outside(&mut self, call: &Call, since: u64) {
-        let Some(segments) = self.segments.get(&call.rank) else { return };
-        let first = segments.partition_point(|segment| segment.end <= since);
-        let within = segments[first..].iter().take_while(|segment| segment.begin < call.begin);
-        let nanos: u64 = within.map(|of| of.end.min(call.begin).saturating_sub(of.begin.max(since))).sum();
-        if nanos > 0 {
-            *self.shares.entry((call.rank, call.site, call.function)).or_default() += nanos;
-        }
-    }
-
-    /// By rank, call site and function.
-    pub fn shares(&self) -> impl Iterator<Item = ((u32, Site, u16), u64)> {
-        self.shares.iter().map(|(place, nanos)| (*place, *nanos))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::call;
 
-    fn at(rank: u32, times: (u64, u64), computed: u64) -> Call {
-        Call { computed, ..call(rank, times) }
+    fn at(rank: u32, (begin, end): (u64, u64), computed: u64) -> Step {
+        Step { rank, begin, end, computed }
     }
 
     /// A call that needs what another rank has done when it made a call.
-    fn needs(paths: &mut Paths, call: &Call, other: &Call) {
+    fn needs(paths: &mut Paths, call: &Step, other: Step) {
         let most = paths.most([Need::of(other)]);
         paths.call(call, most.as_ref());
     }
@@ -237,8 +182,8 @@ mod tests {
     fn ranks_that_work_in_turn_are_one_path() {
         // Rank 0 computes for 100, then 1 for 100, then 2 for 50; each waits for the one before.
         let mut paths = Paths::default();
-        needs(&mut paths, &at(1, (0, 105), 0), &at(0, (100, 101), 100));
-        needs(&mut paths, &at(2, (0, 210), 0), &at(1, (205, 206), 100));
+        needs(&mut paths, &at(1, (0, 105), 0), at(0, (100, 101), 100));
+        needs(&mut paths, &at(2, (0, 210), 0), at(1, (205, 206), 100));
         [at(0, (101, 101), 100), at(1, (206, 206), 100), at(2, (260, 260), 50)]
             .iter()
             .for_each(|end| paths.ends(end));
@@ -255,13 +200,13 @@ mod tests {
     fn the_path_is_by_what_is_needed_and_not_by_who_waited() {
         // What rank 1 needs had come long before. It has computed less until then, and goes on.
         let mut paths = Paths::default();
-        needs(&mut paths, &at(1, (500, 501), 50), &at(0, (100, 101), 100));
+        needs(&mut paths, &at(1, (500, 501), 50), at(0, (100, 101), 100));
         paths.ends(&at(0, (101, 101), 100));
         paths.ends(&at(1, (601, 601), 150));
         assert_eq!(paths.longest().unwrap().useful, 200);
         // It has computed more: what came does not matter.
         let mut paths = Paths::default();
-        needs(&mut paths, &at(1, (500, 501), 450), &at(0, (100, 101), 100));
+        needs(&mut paths, &at(1, (500, 501), 450), at(0, (100, 101), 100));
         paths.ends(&at(1, (601, 601), 550));
         let path = paths.longest().unwrap();
         assert_eq!((path.useful, path.segments.len()), (550, 1));
@@ -271,8 +216,8 @@ mod tests {
     fn what_another_rank_had_then_counts_and_not_what_it_has_now() {
         let mut paths = Paths::default();
         // Rank 1 sends at 10, having computed 10, and then gets what took 1000.
-        needs(&mut paths, &at(1, (20, 1010), 10), &at(0, (1000, 1001), 1000));
-        needs(&mut paths, &at(2, (0, 1020), 0), &at(1, (10, 12), 10));
+        needs(&mut paths, &at(1, (20, 1010), 10), at(0, (1000, 1001), 1000));
+        needs(&mut paths, &at(2, (0, 1020), 0), at(1, (10, 12), 10));
         paths.ends(&at(2, (1030, 1030), 10));
         assert_eq!(paths.longest().unwrap().useful, 20);
     }
@@ -287,26 +232,10 @@ mod tests {
             needs(
                 &mut paths,
                 &at(to, (time, time + 1), computed(to) / 2),
-                &at(from, (time, time), computed(from)),
+                at(from, (time, time), computed(from)),
             );
         }
         paths.ends(&at(0, (3_000_000, 3_000_000), 2_000_000));
         assert!(paths.longest().is_some());
-    }
-
-    #[test]
-    fn what_lies_on_the_path_counts_by_the_call_that_follows() {
-        let segment = |rank, begin, end| Segment { rank, begin, end };
-        let segments = vec![segment(0, 0, 100), segment(1, 110, 200), segment(0, 210, 300)];
-        let mut path = OnPath::new(&CriticalPath { useful: 270, segments });
-        let at = |rank, time, site| Call { site, ..call(rank, (time, time + 1)) };
-        path.outside(&at(0, 60, 7), 10);
-        path.outside(&at(0, 250, 7), 80);
-        path.outside(&at(1, 150, 8), 0);
-        path.outside(&at(2, 150, 8), 0);
-        path.outside(&at(1, 400, 9), 300);
-        let mut shares: Vec<_> = path.shares().collect();
-        shares.sort_unstable();
-        assert_eq!(shares, [((0, 7, 0), 110), ((1, 8, 0), 40)]);
     }
 }

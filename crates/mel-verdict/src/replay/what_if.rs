@@ -8,8 +8,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::model::Call;
-use crate::path::Need;
+use super::{Need, Step};
 
 /// Changes of a rank that are remembered.
 const REMEMBERED: usize = 4096;
@@ -101,7 +100,7 @@ impl Replayed {
     }
 
     /// A call is over of which what it needs was there at one time, and would have been at another.
-    fn call(&mut self, call: &Call, (real, supposed): (u64, u64)) {
+    fn call(&mut self, call: &Step, (real, supposed): (u64, u64)) {
         let own = call.begin - self.earlier(call.rank, call.begin).min(call.begin);
         // What clocks say that came after the call was there before its end.
         let real = real.clamp(call.begin, call.end.max(call.begin));
@@ -117,7 +116,7 @@ impl Replayed {
         }
     }
 
-    fn ends(&mut self, call: &Call) {
+    fn ends(&mut self, call: &Step) {
         let end = call.begin - self.earlier(call.rank, call.begin).min(call.begin);
         self.last = self.last.max(end);
     }
@@ -153,14 +152,14 @@ impl WhatIf {
     }
 
     /// A call is over that needed this. To be given in the order of the ends.
-    pub fn call(&mut self, call: &Call, latest: &Latest) {
+    pub fn call(&mut self, call: &Step, latest: &Latest) {
         for (of, supposed) in self.all.iter_mut().zip(&latest.supposed) {
             of.call(call, (latest.real, *supposed));
         }
     }
 
     /// A rank enters `MPI_Finalize`.
-    pub fn ends(&mut self, call: &Call) {
+    pub fn ends(&mut self, call: &Step) {
         self.last = self.last.max(call.begin);
         self.all.iter_mut().for_each(|of| of.ends(call));
     }
@@ -174,10 +173,13 @@ impl WhatIf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::call;
+
+    fn call(rank: u32, (begin, end): (u64, u64)) -> Step {
+        Step { rank, begin, end, computed: 0 }
+    }
 
     /// What is won where these times are taken out: calls with what they need, in the order of their ends, then the ends of the ranks.
-    fn won(removed: &[(u32, (u64, u64))], calls: &[(Call, &[(u32, u64)])], ends: &[(u32, u64)]) -> u64 {
+    fn won(removed: &[(u32, (u64, u64))], calls: &[(Step, &[(u32, u64)])], ends: &[(u32, u64)]) -> u64 {
         let mut what_if = WhatIf::new(vec![Supposition::of(removed.iter().copied())]);
         for (call, needs) in calls {
             let need = |(rank, time): &(u32, u64)| Need { rank: *rank, time: *time, computed: None };
@@ -194,11 +196,11 @@ mod tests {
         let barrier = |begin: [u64; 3], end: u64| {
             (0..3).map(move |rank| (call(rank, (begin[rank as usize], end)), begin))
         };
-        let calls: Vec<(Call, Vec<(u32, u64)>)> = barrier([50, 150, 50], 155)
+        let calls: Vec<(Step, Vec<(u32, u64)>)> = barrier([50, 150, 50], 155)
             .chain(barrier([205, 305, 205], 310))
             .map(|(call, begins)| (call, (0..).zip(begins).collect()))
             .collect();
-        let calls: Vec<(Call, &[(u32, u64)])> =
+        let calls: Vec<(Step, &[(u32, u64)])> =
             calls.iter().map(|(call, needs)| (*call, &needs[..])).collect();
         let ends = [(0, 310), (1, 310), (2, 310)];
         assert_eq!(won(&[(1, (50, 150))], &calls, &ends), 100);

@@ -1,0 +1,351 @@
+//! What the run would take otherwise, from single waits: on a network without any cost, and without what a finding is about. Estimated.
+//!
+//! Each rank keeps single waits and operations, with their times; of long runs those of the same periods. Between them it was outside of
+//! MPI for the most part: its calls that are not known one by one are spread evenly over that time, so that the sum is what the rank has
+//! computed. Only what was waited for is needed here, and in operations what their members give each other: where a message had come long
+//! before its receive, its sender is on no path.
+
+use std::collections::HashMap;
+
+use mel_log::profile::Ended;
+use mel_log::table::writer::PERIOD;
+use mel_log::table::{IntervalKind, IntervalRow};
+
+use crate::budget;
+use crate::findings::{Gain, Rule};
+use crate::places;
+use crate::replay::{Need, Replay, Step, Supposition, Waited};
+use crate::run::{Clock, Rank, Run};
+
+/// So many calls that wait are followed at most; of more those of fewer periods.
+const MOST: usize = 1 << 15;
+/// So many times that are taken out are kept.
+const MOST_REMOVED: usize = 1 << 18;
+/// What belongs together of what was lost: why, who has lost it, its context, and the cause.
+pub(crate) type Key = (Rule, u32, u32, u32);
+
+/// How many seconds something was lost, and the times of ranks without which that would not be.
+type Without = (f64, Vec<(u32, (u64, u64))>);
+
+/// The periods that are kept, as time without gaps.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// One in two to the power of this many.
+    level: u64,
+}
+
+impl Kept {
+    fn keeps(self, ticks: u64) -> bool {
+        (ticks >> PERIOD) & ((1 << self.level.min(40)) - 1) == 0
+    }
+
+    /// A time in ticks, without what is not kept before it.
+    fn place(self, ticks: u64) -> u64 {
+        if self.level == 0 {
+            return ticks;
+        }
+        let period = ticks >> PERIOD;
+        let whole = (period >> self.level.min(40)) << PERIOD;
+        whole + if self.keeps(ticks) { ticks & ((1 << PERIOD) - 1) } else { 1 << PERIOD }
+    }
+}
+
+/// When a rank was in MPI, as far as that is known.
+#[derive(Debug, Default)]
+struct OfRank {
+    begin: u64,
+    end: u64,
+    /// Ascending, apart: begin, end, and how long it was in MPI before.
+    in_mpi: Vec<(u64, u64, u64)>,
+    /// The share of the other time that it was outside of MPI.
+    outside: f64,
+    waited: Waited,
+}
+
+impl OfRank {
+    fn of(rank: &Rank, kept: Kept) -> OfRank {
+        use IntervalKind::{Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window};
+        let place = |ticks| kept.place(ticks);
+        let (begin, end) = (place(rank.rows.runs_since), place(rank.until()));
+        let is_call = |row: &&IntervalRow| {
+            let kinds = [Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window];
+            kinds.contains(&row.key.kind) && kept.keeps(row.begin)
+        };
+        let rows = rank.rows.waited.iter().chain(&rank.rows.collectives).filter(is_call);
+        let times = rows.map(|row| (place(row.begin).max(begin), place(row.end).min(end)));
+        let mut times: Vec<(u64, u64)> = times.filter(|(begin, end)| begin < end).collect();
+        times.sort_unstable();
+        let (mut in_mpi, mut before) = (Vec::<(u64, u64, u64)>::new(), 0);
+        for (begin, end) in times {
+            match in_mpi.last_mut() {
+                Some(last) if begin <= last.1 => {
+                    before += end.saturating_sub(last.1);
+                    last.1 = last.1.max(end);
+                }
+                _ => {
+                    in_mpi.push((begin, end, before));
+                    before += end - begin;
+                }
+            }
+        }
+        // The share of the run that is kept.
+        let all = rank.seconds(end - begin.min(end)) / rank.run_s().max(f64::MIN_POSITIVE);
+        let rest = rank.seconds((end - begin.min(end)).saturating_sub(before));
+        let outside = (budget::computing_s(rank) * all / rest.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        OfRank { begin, end, in_mpi, outside, waited: Waited::default() }
+    }
+
+    /// How long it was outside of MPI until a time.
+    fn computed(&self, time: u64) -> u64 {
+        let time = time.clamp(self.begin, self.end.max(self.begin));
+        let next = self.in_mpi.partition_point(|of| of.0 < time);
+        let in_mpi = next.checked_sub(1).map_or(0, |place| {
+            let (begin, end, before) = self.in_mpi[place];
+            before + time.min(end) - begin
+        });
+        ((time - self.begin).saturating_sub(in_mpi) as f64 * self.outside) as u64
+    }
+}
+
+/// The run as it can be followed once more. Times given to it are nanoseconds of the clock of all ranks.
+#[derive(Debug)]
+pub(crate) struct Ideal {
+    kept: Kept,
+    clock: Clock,
+    ranks: HashMap<u32, OfRank>,
+    replay: Replay,
+    /// Ticks in a second.
+    per_second: f64,
+    /// How long the run took, in seconds, and how long all ranks together were outside of MPI.
+    run_s: f64,
+    computing_s: f64,
+    /// What was lost, and without which times it would not be.
+    removed: HashMap<Key, Without>,
+    /// How many these are; too many are none.
+    count: usize,
+    /// Whether it is not known what some calls need.
+    is_unknown: bool,
+}
+
+/// A process in an operation: its rank, when it takes part, and the call that waits, if it is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub(crate) rank: u32,
+    pub(crate) starts: u64,
+    pub(crate) waits: Option<(u64, u64)>,
+}
+
+/// Whose data a process needs in an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Needed {
+    /// Everybody's.
+    All,
+    /// That of these, by their places.
+    These(Vec<usize>),
+    /// It is not known.
+    Unknown,
+}
+
+impl Ideal {
+    /// Of a run whose intervals are kept at this level; none where ranks are missing, were not followed all the time, or have no clock in
+    /// common.
+    pub(crate) fn of(run: &Run, level: u64) -> Option<Ideal> {
+        let first = run.ranks.first()?;
+        let is_whole = |rank: &Rank| {
+            // Of several nodes the same periods are not the same times.
+            rank.rows.how_it_ended() == Ended::Finalised
+                && rank.rows.stopped == 0
+                && places::threads(&places::times(rank)) == 1
+                && rank.rows.clock.is_none()
+                && rank.rows.host == first.rows.host
+        };
+        let has_all = first.rows.world_size as usize == run.ranks.len() && run.ranks.len() > 1;
+        if !has_all || !run.ranks.iter().all(is_whole) {
+            return None;
+        }
+        let rows = run.ranks.iter().flat_map(|rank| rank.rows.waited.iter().chain(&rank.rows.collectives));
+        // A period is kept up to as many levels as it has zeros at its end.
+        let mut up_to = [0usize; 65];
+        rows.for_each(|row| up_to[(row.begin >> PERIOD).trailing_zeros() as usize] += 1);
+        let count = |level: u64| up_to.iter().skip(level as usize).sum::<usize>();
+        let kept = (level..40).find(|level| count(*level) <= MOST).map(|level| Kept { level })?;
+        Some(Ideal {
+            kept,
+            clock: first.clock,
+            ranks: run.ranks.iter().map(|rank| (rank.rank, OfRank::of(rank, kept))).collect(),
+            replay: Replay::default(),
+            per_second: first.rows.ticks_per_second.max(1) as f64,
+            run_s: run.ranks.iter().map(Rank::run_s).fold(0.0, f64::max),
+            computing_s: run.ranks.iter().map(budget::computing_s).sum(),
+            removed: HashMap::new(),
+            count: 0,
+            is_unknown: false,
+        })
+    }
+
+    fn place(&self, nanos: u64) -> u64 {
+        self.kept.place(self.clock.ticks(nanos))
+    }
+
+    fn keeps(&self, nanos: u64) -> bool {
+        self.kept.keeps(self.clock.ticks(nanos))
+    }
+
+    fn need(&self, rank: u32, nanos: u64) -> Option<Need> {
+        let time = self.place(nanos);
+        Some(Need { rank, time, computed: Some(self.ranks.get(&rank)?.computed(time)) })
+    }
+
+    fn step(&self, rank: u32, (begin, end): (u64, u64)) -> Option<Step> {
+        let (begin, end) = (self.place(begin), self.place(end));
+        Some(Step { rank, begin, end, computed: self.ranks.get(&rank)?.computed(begin) })
+    }
+
+    /// It is not known what some calls need: then there is no path.
+    pub(crate) fn not_known(&mut self) {
+        self.is_unknown = true;
+    }
+
+    /// A rank has waited until another one had done something.
+    pub(crate) fn waited(&mut self, rank: u32, (begin, end): (u64, u64), culprit: u32) {
+        if !(self.keeps(begin) && self.keeps(end)) {
+            return;
+        }
+        if let Some((step, need)) = self.step(rank, (begin, end)).zip(self.need(culprit, end)) {
+            let needs = self.replay.needs([need]);
+            self.replay.call(step, needs);
+        }
+    }
+
+    /// An operation: of each member whose data it needs, and when those came that it waited for without needing their data.
+    pub(crate) fn operation(&mut self, members: &[Member], of: impl Fn(usize) -> (Needed, Vec<(u32, u64)>)) {
+        if members.iter().any(|member| !self.keeps(member.starts)) {
+            return;
+        }
+        let all: Vec<Need> =
+            members.iter().filter_map(|member| self.need(member.rank, member.starts)).collect();
+        let mut of_all = None;
+        for (place, member) in members.iter().enumerate() {
+            let (needed, waited) = of(place);
+            let Some(step) = member.waits.and_then(|waits| self.step(member.rank, waits)) else { continue };
+            if needed == Needed::All && waited.is_empty() {
+                let needs = *of_all.get_or_insert_with(|| self.replay.needs(all.iter().copied()));
+                self.replay.call(step, needs);
+                continue;
+            }
+            let mut needs: Vec<Need> = match needed {
+                Needed::All => all.clone(),
+                Needed::These(places) => places.iter().filter_map(|place| all.get(*place)).copied().collect(),
+                Needed::Unknown => {
+                    self.is_unknown = true;
+                    Vec::new()
+                }
+            };
+            needs.extend(waited.into_iter().map(|(rank, nanos)| Need {
+                rank,
+                time: self.place(nanos),
+                computed: None,
+            }));
+            let needs = self.replay.needs(needs);
+            self.replay.call(step, needs);
+        }
+    }
+
+    /// A rank has waited for another one, in the order of the ends: the part of that in which it has not waited before.
+    pub(crate) fn waits(&mut self, rank: u32, (begin, end): (u64, u64)) -> Option<(u64, u64)> {
+        if !(self.keeps(begin) && self.keeps(end)) {
+            return None;
+        }
+        let interval = (self.place(begin), self.place(end));
+        self.ranks.get_mut(&rank).map(|of| of.waited.add(interval)).filter(|(begin, end)| begin < end)
+    }
+
+    /// Of a wait, as [`waits`](Self::waits) gives it, this part is due to a rank: if that was waited for itself, to what it did last, but
+    /// not before `since`.
+    pub(crate) fn due(&mut self, key: Key, (begin, end): (u64, u64), part: f64, since: Option<u64>) {
+        let (cause, length) = (key.3, (end - begin) as f64 * part);
+        let busy_before = |since: u64| {
+            let since = self.place(since).min(begin);
+            Some(self.ranks.get(&cause)?.waited.busy_before(end, since, length.round() as u64))
+        };
+        let times = since.and_then(busy_before).unwrap_or_default();
+        self.count += times.len();
+        if self.count > MOST_REMOVED {
+            self.removed.clear();
+            return;
+        }
+        let known = self.removed.entry(key).or_default();
+        known.0 += length / self.per_second;
+        known.1.extend(times.into_iter().map(|time| (cause, time)));
+    }
+
+    /// Everything is known.
+    pub(crate) fn finish(&mut self) {
+        for (&rank, of) in &self.ranks {
+            self.replay.ends(Step { rank, begin: of.end, end: of.end, computed: of.computed(of.end) });
+        }
+        self.replay.sort();
+    }
+
+    /// How long the run would take on a network without any cost, in seconds: the useful time on the longest path.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        let useful = self.replay.path().filter(|_| !self.is_unknown)?.useful as f64;
+        let computed: f64 = self.ranks.values().map(|of| of.computed(of.end) as f64).sum();
+        (computed > 0.0).then(|| self.computing_s * useful / computed)
+    }
+
+    /// By how many seconds the run would be shorter without each of these, which are lists of what belongs together and the seconds lost in
+    /// all of it; none where the times are not known.
+    pub(crate) fn won(&self, without: &[(f64, Vec<Key>)]) -> Vec<Option<f64>> {
+        if self.count > MOST_REMOVED {
+            return vec![None; without.len()];
+        }
+        let known = |keys: &Vec<Key>| {
+            let mut all = (0.0, Vec::new());
+            for (lost, times) in keys.iter().filter_map(|key| self.removed.get(key)) {
+                all.0 += lost;
+                all.1.extend_from_slice(times);
+            }
+            all
+        };
+        let (lost, times): (Vec<f64>, Vec<_>) = without.iter().map(|(_, keys)| known(keys)).unzip();
+        let is_known: Vec<bool> = times.iter().map(|times| !times.is_empty()).collect();
+        let won = self.replay.won(times.into_iter().map(Supposition::of).collect());
+        // Of what was lost only a part is known one by one.
+        let seconds = |((seconds, _), (lost, won)): (&(f64, Vec<Key>), (f64, u64))| {
+            (won as f64 / self.per_second * seconds / lost).min(self.run_s)
+        };
+        let all = without.iter().zip(lost.into_iter().zip(won)).map(seconds);
+        all.zip(is_known).map(|(won, is_known)| is_known.then_some(won)).collect()
+    }
+
+    /// So many seconds that would be won.
+    pub(crate) fn gain(&self, seconds: f64) -> Gain {
+        Gain { seconds, run_s: self.run_s, is_sure: !self.is_unknown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_time_without_gaps() {
+        let kept = Kept { level: 2 };
+        let at = |periods: u64, rest: u64| (periods << PERIOD) + rest;
+        let places = [(at(4, 7), at(1, 7)), (at(5, 0), at(2, 0)), (at(7, 9), at(2, 0)), (at(8, 3), at(2, 3))];
+        for (ticks, place) in places {
+            assert_eq!(kept.place(ticks), place, "{ticks}");
+        }
+        assert!(kept.keeps(at(8, 3)) && !kept.keeps(at(7, 9)));
+        assert_eq!(Kept { level: 0 }.place(at(7, 9)), at(7, 9));
+    }
+
+    #[test]
+    fn what_is_not_known_one_by_one_is_spread_over_the_rest() {
+        let in_mpi = vec![(20, 40, 0), (60, 100, 20)];
+        let of = OfRank { begin: 0, end: 200, in_mpi, outside: 0.5, waited: Waited::default() };
+        let computed = [0, 10, 30, 50, 80, 200, 300].map(|time| of.computed(time));
+        assert_eq!(computed, [0, 5, 10, 15, 20, 70, 70]);
+    }
+}
