@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::ProgressStyle;
+use mel_log::settings::MARK;
 
 /// Work on fewer records is not worth a bar.
 const LONG: usize = 2_000_000;
@@ -21,8 +22,8 @@ impl ProgressBar {
             true => indicatif::ProgressBar::new(records as u64),
             false => indicatif::ProgressBar::hidden(),
         };
-        let template = "mel: {msg} {wide_bar} {percent} % of the records, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        let template = format!("{MARK}{{msg}} {{wide_bar}} {{percent}} % of the records, {{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
         bar.set_message(what.to_owned());
@@ -52,7 +53,7 @@ impl Waiting {
         let shown = io::stderr().is_terminal();
         let line =
             if shown { indicatif::ProgressBar::new_spinner() } else { indicatif::ProgressBar::hidden() };
-        line.set_message(format!("mel: {what}"));
+        line.set_message(format!("{MARK}{what}"));
         line.enable_steady_tick(Duration::from_millis(100));
         Waiting(line)
     }

@@ -127,7 +127,7 @@ fn commands_are_found_in_lines() {
     );
     assert_eq!(of("mel report DIR --json | jq .").as_deref(), Some("mel|report|DIR|--json"));
     assert_eq!(of("$ mel events").as_deref(), Some("mel|events"));
-    assert_eq!((of("mel: a message"), of("ls"), of("mel run ...")), (None, None, None));
+    assert_eq!((of("[MEL] a message"), of("ls"), of("mel run ...")), (None, None, None));
 }
 
 #[test]

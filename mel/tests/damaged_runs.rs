@@ -229,7 +229,7 @@ impl Damaged<'_> {
         assert!(status.signal().is_none(), "{shown}");
         assert!(!err.contains("panicked") && !err.contains("memory allocation"), "{shown}");
         assert!(matches!(status.code(), Some(0 | 1 | 3)), "{shown}");
-        assert!(status.code() != Some(1) || err.starts_with("mel: "), "{shown}");
+        assert!(status.code() != Some(1) || err.starts_with("[MEL] "), "{shown}");
         assert!(err.len() < 20_000, "{shown}");
     }
 }
@@ -356,7 +356,7 @@ fn files_that_contradict_each_other_are_told_in_one_line() {
     let err = String::from_utf8(report.stderr).unwrap();
     assert_eq!(
         err,
-        "mel: the profile table of rank 1 says that the run has another number of ranks than the 4 of the others\n"
+        "[MEL] the profile table of rank 1 says that the run has another number of ranks than the 4 of the others\n"
     );
     assert_eq!(report.status.code(), Some(3));
 }

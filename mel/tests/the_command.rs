@@ -51,7 +51,7 @@ fn a_directory_without_a_trace_gives_one_line_with_the_remedy() {
     let path = directory.path().to_str().unwrap();
     let (code, out, err) = output(&mut mel(&["analyze", path]));
     assert_eq!((code, out.as_str()), (Some(1), ""));
-    assert_eq!(err, format!("mel: {path} holds no trace: run the program with `mel run --trace`\n"));
+    assert_eq!(err, format!("[MEL] {path} holds no trace: run the program with `mel run --trace`\n"));
     let (code, _, err) = output(&mut mel(&["analyze", "--epsilon", "5", path]));
     assert_eq!(code, Some(2));
     assert!(err.contains("a time has a unit"), "{err}");
@@ -61,10 +61,10 @@ fn a_directory_without_a_trace_gives_one_line_with_the_remedy() {
 fn a_program_that_is_not_there_gives_127_and_one_line() {
     let (code, out, err) = output(&mut mel(&["run", "./no-such-program"]));
     assert_eq!((code, out.as_str()), (Some(127), ""));
-    assert_eq!(err, "mel: cannot find the program ./no-such-program; check its path\n");
+    assert_eq!(err, "[MEL] cannot find the program ./no-such-program; check its path\n");
     let (code, _, err) = output(&mut mel(&["run", "/etc/passwd"]));
     assert_eq!(code, Some(126));
-    assert!(err.starts_with("mel: cannot execute /etc/passwd: ") && err.lines().count() == 1, "{err}");
+    assert!(err.starts_with("[MEL] cannot execute /etc/passwd: ") && err.lines().count() == 1, "{err}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn each_error_is_one_line_with_a_remedy() {
     ] {
         let (code, out, err) = output(&mut mel(&arguments));
         assert_eq!((code, out.as_str()), (Some(1), ""), "{arguments:?}");
-        assert!(err.starts_with("mel: ") && err.contains(remedy) && err.lines().count() == 1, "{err}");
+        assert!(err.starts_with("[MEL] ") && err.contains(remedy) && err.lines().count() == 1, "{err}");
     }
     let (code, _, err) = output(mel(&["run", "true"]).env("MEL_LIBRARY", "/no/libmel.so"));
     assert_eq!(code, Some(1));
@@ -116,7 +116,7 @@ fn a_full_disk_behind_standard_output_is_one() {
     let output =
         mel(&["events"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("mel: cannot write to standard output: "));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("[MEL] cannot write to standard output: "));
 }
 
 /// A folder with a command of this name, which does what a script says, in front of the path.

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, questions};
+use mpi_intercept::standard_error::say;
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Observer, Path};
@@ -32,7 +33,7 @@ pub(crate) fn prepare(abi: &'static Abi) {
         Err(complaint) => (Selection::default(), Some(complaint)),
     };
     let Ok(queue_events) = QueueEvents::new(abi, core_events::core(), selection) else {
-        return tell("there is no room for the event types: no events are raised");
+        return say("there is no room for the event types: no events are raised");
     };
     // Another tool that has them too would be as good.
     let variables = mpit_sources::vars::add(abi, core_events::core(), &queue_events).ok();
@@ -48,7 +49,7 @@ pub(crate) fn prepare(abi: &'static Abi) {
     let hooks = [session as &'static dyn Hook].into_iter().chain(session.queue_events.hooks());
     for hook in hooks.chain(session.rma.map(Rma::hook)) {
         if let Err(full) = mpi_intercept::register(hook) {
-            tell(&format!("{full}: events are missing"));
+            say(&format!("{full}: events are missing"));
         }
     }
 }
@@ -57,7 +58,7 @@ impl Session {
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&self) {
         if let Err(error) = self.try_begin() {
-            tell(&format!("{error}: no events are raised"));
+            say(&format!("{error}: no events are raised"));
             mpi_intercept::stop();
         }
     }
@@ -83,7 +84,7 @@ impl Session {
         }
         let observers = self.variables.map(|counts| counts as &'static dyn Observer).into_iter().collect();
         lines.extend(self.queue_events.start(observers, following)?);
-        lines.iter().for_each(|line| tell(line));
+        lines.iter().for_each(|line| say(line));
         if let Some(netops) = self.netops {
             netops.begin();
         }
@@ -132,9 +133,4 @@ impl Hook for Session {
             _ => {}
         }
     }
-}
-
-/// Tells the user something, in one line on standard error.
-fn tell(line: &str) {
-    mpi_intercept::standard_error::write(&format!("mpit_events: {line}\n"));
 }

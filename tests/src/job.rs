@@ -269,7 +269,7 @@ impl<'a> Job<'a> {
 impl Finished {
     /// The lines of standard error that MEL wrote.
     pub fn mel_lines(&self) -> impl Iterator<Item = &str> {
-        self.stderr.lines().filter(|line| line.starts_with("[MEL]") || line.starts_with("mel: "))
+        self.stderr.lines().filter(|line| line.starts_with("[MEL]"))
     }
 
     /// Panics with everything the run printed unless `condition` holds.

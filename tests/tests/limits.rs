@@ -51,7 +51,7 @@ fn the_size_of_logs_is_reported_while_they_grow() {
             let run = Job::new(mpi, 2, &executable).args(["40000"]).under_mel(options).run();
             run.expect(run.code == Some(0), mpi.name);
             let lines =
-                run.stderr.lines().filter(|line| line.starts_with("mel: the event logs of 2 ranks have "));
+                run.stderr.lines().filter(|line| line.starts_with("[MEL] the event logs of 2 ranks have "));
             lines.count()
         };
         assert!((1..=4).contains(&reports("4M")), "{}", mpi.name);

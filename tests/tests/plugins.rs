@@ -146,7 +146,7 @@ fn what_is_no_plugin_is_refused_before_the_run() {
     finished.expect(line(&told(&profile, 1), "not running").contains("version 77"), "on each rank");
     let plugin = format!("{},unwanted", advise(directory.path()).display());
     let (finished, _) = run(mpi, &["--plugin", &plugin], &directory.path().join("again"));
-    finished.expect(finished.stderr.contains("mel: advise: give length=N"), "what it says itself");
+    finished.expect(finished.stderr.contains("[MEL] advise: give length=N"), "what it says itself");
     finished.expect(
         finished.stderr.contains("it does not want to run (mel_plugin_init has returned 2)"),
         "a line",

@@ -46,7 +46,7 @@ fn a_bar_at_a_terminal_and_nothing_elsewhere() {
         is_done(&convert, &run);
         for text in [finalize, convert] {
             assert_eq!(text.contains(" % of the records, "), terminal, "{text}");
-            assert_eq!(text.contains("mel: writing the trace"), terminal, "{text}");
+            assert_eq!(text.contains("[MEL] writing the trace"), terminal, "{text}");
         }
     }
 }

@@ -95,7 +95,7 @@ fn a_slower_run_fails_the_comparison() {
     let failed = diff(&quick, &slow);
     let complaints = String::from_utf8_lossy(&failed.stderr).into_owned();
     assert_eq!(failed.status.code(), Some(1), "{complaints}");
-    assert_eq!(complaints.matches("mel: failed: ").count(), 2, "{complaints}");
+    assert_eq!(complaints.matches("[MEL] failed: ").count(), 2, "{complaints}");
     assert!(complaints.contains("lost_time>+500ms is true: lost_time was "), "{complaints}");
     let first = text(&failed)
         .lines()

@@ -245,13 +245,8 @@ fn report(place: &str, info: &PanicHookInfo<'_>) {
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     let location = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
-    complain(&format!(
+    standard_error::say(&format!(
         "internal error in {place}: {message}{}; measurement stopped, the application continues",
         location.unwrap_or_default()
     ));
-}
-
-/// One line on standard error, if there is one.
-pub(crate) fn complain(line: &str) {
-    standard_error::write(&format!("mel: {}\n", line.replace('\n', " ")));
 }

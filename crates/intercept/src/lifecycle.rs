@@ -13,7 +13,7 @@ use mpi_abi::{Abi, next};
 
 use crate::{
     depth::{Depth, untracked},
-    dispatch::{self, IDLE, Running, SHARED, UNRESOLVED, complain},
+    dispatch::{self, IDLE, Running, SHARED, UNRESOLVED},
     floats, hook, standard_error, wrapper,
 };
 
@@ -70,7 +70,7 @@ fn first_start() {
         Ok(abi) => abi,
         Err(unknown) => {
             if !startups.is_empty() || hook::count() > 0 {
-                complain(&format!("{unknown}; nothing is measured, the application continues"));
+                standard_error::say(&format!("{unknown}; nothing is measured, the application continues"));
             }
             return;
         }
@@ -104,7 +104,7 @@ pub(crate) fn end_process(function: &str) -> ! {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = program.to_string_lossy();
     let line = format!("{program}: symbol lookup error: {program}: undefined symbol: {function}\n");
-    crate::standard_error::write(&line);
+    standard_error::write(&line);
     // SAFETY: ends the process at once, without running anything of the application.
     unsafe { libc::_exit(127) }
 }

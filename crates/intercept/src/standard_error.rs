@@ -4,6 +4,8 @@ use std::io::Write;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::OnceLock;
 
+use mel_settings::MARK;
+
 use crate::signals::without_signal;
 
 /// What is behind the descriptor of standard error.
@@ -31,6 +33,11 @@ pub fn write(text: &str) {
         // A pipe that nobody reads any more would end a program that has written nothing itself.
         let _ = without_signal(libc::SIGPIPE, || std::io::stderr().write_all(text.as_bytes()));
     }
+}
+
+/// Says something in one line, which begins with [`MARK`]. As [`write`] otherwise.
+pub fn say(line: &str) {
+    write(&format!("{MARK}{}\n", line.replace('\n', " ")));
 }
 
 /// Whether a descriptor still leads where it led before, or to a log or a terminal, to which a program may have redirected it.

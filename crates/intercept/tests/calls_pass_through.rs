@@ -91,7 +91,7 @@ fn an_mpi_of_no_known_abi() {
     let complaint = String::from_utf8_lossy(&with.stderr);
     assert_eq!(
         complaint,
-        "mel: the MPI in libstrange.so (Strange MPI 0.1) is neither Open MPI nor of MPICH's or the \
+        "[MEL] the MPI in libstrange.so (Strange MPI 0.1) is neither Open MPI nor of MPICH's or the \
          standard ABI; nothing is measured, the application continues\n"
     );
 }

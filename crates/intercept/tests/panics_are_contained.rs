@@ -23,9 +23,9 @@ fn run(what: &str) -> Vec<common::Outcome> {
 #[test]
 fn before_the_call() {
     for outcome in run("panic-enter") {
-        let complaints: Vec<_> = outcome.stderr.lines().filter(|line| line.starts_with("mel: ")).collect();
+        let complaints: Vec<_> = outcome.stderr.lines().filter(|line| line.starts_with("[MEL] ")).collect();
         assert_eq!(complaints.len(), 1, "{outcome:#?}");
-        let start = "mel: internal error in MPI_Send: as it was asked to, in two lines at ";
+        let start = "[MEL] internal error in MPI_Send: as it was asked to, in two lines at ";
         assert!(complaints[0].starts_with(start), "{outcome:#?}");
         let end = "; measurement stopped, the application continues";
         assert!(complaints[0].ends_with(end), "{outcome:#?}");
@@ -43,7 +43,7 @@ fn before_the_call() {
 fn after_the_call() {
     for outcome in run("panic-leave") {
         assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:#?}");
-        let start = "mel: internal error in MPI_Send: as it was asked to at ";
+        let start = "[MEL] internal error in MPI_Send: as it was asked to at ";
         assert!(outcome.stderr.starts_with(start), "{outcome:#?}");
     }
 }
@@ -52,6 +52,6 @@ fn after_the_call() {
 fn at_start() {
     for outcome in run("panic-startup") {
         assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:#?}");
-        assert!(outcome.stderr.starts_with("mel: internal error in startup: "), "{outcome:#?}");
+        assert!(outcome.stderr.starts_with("[MEL] internal error in startup: "), "{outcome:#?}");
     }
 }

@@ -21,7 +21,7 @@ use super::warn;
 use crate::{collect, processors, truth};
 use files::write_files;
 use mel_log::profile::{self, Ended};
-use mel_log::settings::EVENTS;
+use mel_log::settings::{EVENTS, MARK};
 use mel_log::table;
 use report::{convert_truth, not_followed, report_profile};
 
@@ -228,13 +228,13 @@ pub(super) fn expect_no_world() {
 pub(super) fn print_types_at_exit() {
     extern "C" fn print() {
         let _ = std::panic::catch_unwind(|| {
-            let mut text = format!("[MEL] Event types (set {EVENTS} to log some of them):\n");
+            let mut text = format!("{MARK}Event types (set {EVENTS} to log some of them):\n");
             for (_, event_type) in core().event_types() {
                 let elements: Vec<&str> =
                     event_type.elements.iter().map(|element| element.name.as_ref()).collect();
                 let _ = writeln!(
                     text,
-                    "[MEL]   {}({}): {}",
+                    "{MARK}  {}({}): {}",
                     event_type.name,
                     elements.join(", "),
                     event_type.description

@@ -110,5 +110,5 @@ fn start(abi: &'static Abi) {
 
 /// Writes a line on standard error; names in it do not end it, nor does a terminal obey them. From any thread; not from a signal handler, as it allocates.
 pub fn warn(line: &str) {
-    standard_error::write(&format!("mel: {}\n", printable::name(line)));
+    standard_error::say(&printable::name(line));
 }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
+use mel_log::settings::MARK;
 use mpi_intercept::standard_error;
 
 use crate::warn;
@@ -46,7 +47,7 @@ impl Patience {
             self.written.set(Some(passed));
             let (share, left) = self.share_and_left(passed);
             self.overwrite(&format!(
-                "mel: {}: {share:.0} % of the records, about {left:.0} s left",
+                "{MARK}{}: {share:.0} % of the records, about {left:.0} s left",
                 self.what
             ));
         }

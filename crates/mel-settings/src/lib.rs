@@ -5,6 +5,8 @@
 //! completions, and what their values may be (`mel/src/cli/settings.rs`); names and defaults of what the
 //! preloaded library reads (`crates/mel-preload/src/config.rs`); and the table in `docs/environment.md`.
 //!
+//! Beside it stands [`MARK`], by which users know what MEL says.
+//!
 //! Plain data: nothing here knows MPI, reads the environment or parses a command line.
 //! `mel_log::settings` reads values.
 
@@ -15,6 +17,16 @@ mod documentation;
 use std::fmt;
 
 pub use catalogue::*;
+
+/// What begins each line, or each sentence, that MEL says on standard error while a program runs, before it or after it, so that
+/// users tell it from the program's own. What a command was asked for, a report or a table, goes to standard output without it.
+pub const MARK: &str = "[MEL] ";
+
+/// A line without [`MARK`]: for who passes on what another process of MEL has said.
+#[must_use]
+pub fn without_mark(line: &str) -> &str {
+    line.strip_prefix(MARK).unwrap_or(line)
+}
 
 /// What the names of all variables begin with.
 pub const PREFIXES: [&str; 2] = ["MEL_", "MPIT_"];

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use mel_log::settings::MARK;
 
 use super::Plan;
 
@@ -22,8 +23,9 @@ impl Progress {
             false => ProgressBar::hidden(),
         };
         let length = plan.budget.as_secs();
-        if let Ok(style) = ProgressStyle::with_template("mel: {msg} {wide_bar} {elapsed} of at most {prefix}")
-        {
+        if let Ok(style) = ProgressStyle::with_template(&format!(
+            "{MARK}{{msg}} {{wide_bar}} {{elapsed}} of at most {{prefix}}"
+        )) {
             bar.set_style(style);
         }
         bar.set_prefix(format!("{}:{:02}", length / 60, length % 60));

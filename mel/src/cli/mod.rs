@@ -104,7 +104,13 @@ fn leave_it_to_the_first_rank() {
 pub fn main() -> ExitCode {
     let command = match Cli::try_parse() {
         Ok(line) => line.command,
-        Err(error) if is_first_rank() => error.exit(),
+        Err(error) if is_first_rank() => {
+            // Help and version are what was asked for.
+            if error.use_stderr() {
+                output::mark();
+            }
+            error.exit()
+        }
         Err(error) => {
             leave_it_to_the_first_rank();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use mel_log::printable::{self, Printable};
+use mel_log::settings::MARK;
 
 /// Lets `write` write text to standard output. A reader that has seen enough (`mel report DIR | head`)
 /// is no error.
@@ -26,10 +27,15 @@ pub fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow
     }
 }
 
+/// Begins a line on standard error that somebody else goes on with.
+pub fn mark() {
+    let _ = io::stderr().write_all(MARK.as_bytes());
+}
+
 /// Warns with a line on standard error.
 pub fn warn(line: &str) {
     // One write, so that lines of several ranks do not mix; a closed standard error is no error.
-    let _ = io::stderr().write_all(format!("mel: {}\n", printable::lines(line)).as_bytes());
+    let _ = io::stderr().write_all(format!("{MARK}{}\n", printable::lines(line)).as_bytes());
 }
 
 /// Lets `write` write a file of text, which may be shown in a terminal.

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mel_log::offers::{Inside, Library};
+use mel_log::settings::without_mark;
 use serde::Serialize;
 
 use super::Finding;
@@ -175,7 +176,7 @@ fn ask(library: &Path) -> Result<Library, String> {
     let ended = output(command, &arguments, SECONDS).ok_or("it cannot be asked")?;
     let parsed = answers(&ended.out).next().and_then(|answer| serde_json::from_str(answer).ok());
     // A library may complain at its end; what it has said before is as true.
-    parsed.ok_or_else(|| ended.last_words().trim_start_matches("mel: ").to_owned())
+    parsed.ok_or_else(|| without_mark(ended.last_words()).to_owned())
 }
 
 fn describe(library: &Path, of: &[String], asked: &Result<Library, String>) -> Finding {

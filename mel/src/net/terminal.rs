@@ -13,7 +13,6 @@ use mel_net::routes::How;
 
 use mel_net::of_run::Found;
 
-const MARK: &str = "[MEL] ";
 /// So many link ends have a line.
 const MOST_ENDS: usize = 12;
 /// So many MPI functions are named.
@@ -23,12 +22,12 @@ const NAME: usize = 24;
 
 /// The whole text: the run, the network, what stands out, the most loaded link ends, levels and planes.
 pub fn terminal(found: &Found<'_>, directory: &Path) -> String {
-    let mut text = header(found.profile, Some(directory), MARK);
+    let mut text = header(found.profile, Some(directory), "");
     for sentence in sentences(found) {
-        text += &wrapped(MARK, &sentence);
+        text += &wrapped("", &sentence);
     }
     for (place, finding) in found.findings.iter().enumerate() {
-        text += &wrapped(&format!("{MARK}{}. ", place + 1), &format!("{} {}", finding.text, finding.advice));
+        text += &wrapped(&format!("{}. ", place + 1), &format!("{} {}", finding.text, finding.advice));
     }
     if found.load.between == 0 {
         return text;

@@ -9,16 +9,14 @@ use mel_place::advice::{Candidate, LEAST_GAIN};
 
 use super::{Found, Of};
 
-const MARK: &str = "[MEL] ";
-
 /// The whole text: the run, the machine, what to do, and all placements beside each other. No line is longer than
 /// [`mel_log::profile::text::COLUMNS`], but where a name is.
 pub fn terminal(found: &Found<'_>, directory: &Path) -> String {
-    let mut text = header(found.profile, Some(directory), MARK);
-    text += &wrapped(MARK, &machine(found));
-    text += &wrapped(MARK, &advice(found));
+    let mut text = header(found.profile, Some(directory), "");
+    text += &wrapped("", &machine(found));
+    text += &wrapped("", &advice(found));
     for remark in remarks(found) {
-        text += &wrapped(MARK, &remark);
+        text += &wrapped("", &remark);
     }
     let of = found.of.name();
     text + &format!("\n placements: the {of} are observed, what they cost is estimated\n")

@@ -261,7 +261,7 @@ impl Peruse {
         if let Err(line) = self.register(bound, self.wanted(&bound.object))
             && !std::mem::replace(refused, true)
         {
-            warn(&line);
+            mpi_intercept::standard_error::say(&line);
         }
     }
 
@@ -512,9 +512,4 @@ impl Peruse {
             bound.queues.with(|queues| queues.taken(source, tag, at, &mut outbox.sink));
         });
     }
-}
-
-/// Warns the user in one line on standard error.
-fn warn(line: &str) {
-    mpi_intercept::standard_error::write(&format!("mpit_events: {line}\n"));
 }

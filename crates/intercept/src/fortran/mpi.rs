@@ -15,7 +15,7 @@ use mpi_abi::{
     Win, next, pmpi, questions,
 };
 
-use crate::{depth::untracked, dispatch::complain};
+use crate::{depth::untracked, standard_error::say};
 
 /// A function such as `MPI_Comm_f2c`: a handle is an integer in Fortran, a machine word in C.
 type FromFortran = unsafe extern "C" fn(c_int) -> usize;
@@ -160,10 +160,8 @@ impl Mpi {
             FROM_ONE
         };
         if self.verdict.swap(verdict, Ordering::Relaxed) != verdict && verdict == FITS_NOT {
-            complain(
-                "the default integers of this MPI's Fortran have not 4 bytes: what Fortran calls is not \
-                 measured; use an MPI built without -i8 or -fdefault-integer-8",
-            );
+            say("the default integers of this MPI's Fortran have not 4 bytes: what Fortran calls is not \
+                 measured; use an MPI built without -i8 or -fdefault-integer-8");
         }
         verdict != FITS_NOT
     }

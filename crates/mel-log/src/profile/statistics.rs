@@ -2,6 +2,7 @@
 
 use super::quantities::{self, queues};
 use super::schema::RankProfile;
+use crate::settings::MARK;
 
 /// The four lines of a rank: both queues, and the searches of both.
 pub fn lines(rank: &RankProfile) -> String {
@@ -12,7 +13,7 @@ pub fn lines(rank: &RankProfile) -> String {
         ("Unexpected queue search", queues::UNEXPECTED_SEARCHES),
     ];
     let line = |(what, of): (&str, _)| {
-        format!("[MEL] {what} statistics rank: {}{}\n", rank.rank, quantities::line(of, rank))
+        format!("{MARK}{what} statistics rank: {}{}\n", rank.rank, quantities::line(of, rank))
     };
     groups.into_iter().map(line).collect()
 }

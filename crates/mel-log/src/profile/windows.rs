@@ -4,6 +4,7 @@ use super::one_sided::{KindProfile, WindowProfile};
 use super::quantities::{self, windows::WINDOWS};
 use super::schema::{Profile, RankProfile};
 use crate::number::duration;
+use crate::settings::MARK;
 
 /// The sums over some windows of a rank.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +66,7 @@ const MOST_LINES: usize = 8;
 /// The line of all windows of a rank together.
 fn line(rank: &RankProfile, window: &str) -> String {
     let numbers = quantities::line(WINDOWS, rank);
-    format!("[MEL] Window statistics rank: {} Window: {window}{numbers}\n", rank.rank)
+    format!("{MARK}Window statistics rank: {} Window: {window}{numbers}\n", rank.rank)
 }
 
 /// What stands out in the one-sided communication of a run; nothing where there was none.

@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use mel_log::settings::without_mark;
+
 use super::message::{self, Message};
 use super::mirror::Mirror;
 use super::sender::Sender;
@@ -289,7 +291,7 @@ fn once(shared: &Shared, place: usize, words: &[String]) -> io::Result<String> {
     Ok(if said.is_empty() { status } else { format!("{status}; {said}") })
 }
 
-/// The last line that a command writes on its standard error, once it has closed that.
+/// The last line that a command writes on its standard error, once it has closed that, without MEL's mark.
 pub fn last_line(from: ChildStderr) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut last = String::new();
@@ -298,7 +300,7 @@ pub fn last_line(from: ChildStderr) -> JoinHandle<String> {
         while let Ok(1..) = from.by_ref().take(4096).read_until(b'\n', &mut line) {
             let text = String::from_utf8_lossy(&line).trim().to_owned();
             if !text.is_empty() {
-                last = text.chars().take(200).collect();
+                last = without_mark(&text).chars().take(200).collect();
             }
             line.clear();
         }

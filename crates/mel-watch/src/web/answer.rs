@@ -155,10 +155,10 @@ impl Site {
             "GET" => Some(match rest.split_once('?').unwrap_or((rest, "")) {
                 ("", _) => Answer { status: 200, kind: "text/html; charset=utf-8", body: self.page.clone() },
                 ("data", query) => self.data(query, view),
-                _ => Answer::text(404, "mel: there is nothing of that name\n"),
+                _ => Answer::text(404, "there is nothing of that name\n"),
             }),
             "POST" => self.refuse_setting(request, rest),
-            _ => Some(Answer::text(405, "mel: there is nothing to change here\n")),
+            _ => Some(Answer::text(405, "there is nothing to change here\n")),
         }
     }
 
@@ -166,12 +166,12 @@ impl Site {
     fn allowed<'a>(&self, hosts: &[&str], url: &'a str) -> Result<&'a str, Answer> {
         let is_known = |host: &str| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
         if !matches!(hosts, [host] if is_known(host)) {
-            return Err(Answer::text(403, "mel: this page is for this machine only\n"));
+            return Err(Answer::text(403, "this page is for this machine only\n"));
         }
         let path = url.strip_prefix('/').unwrap_or(url);
         let (token, rest) = path.split_once('/').unwrap_or((path, ""));
         if !self.token.is(token) {
-            let text = "mel: the address is that which `mel watch --web` has printed, with its token\n";
+            let text = "the address is that which `mel watch --web` has printed, with its token\n";
             return Err(Answer::text(403, text));
         }
         Ok(rest)
@@ -183,12 +183,12 @@ impl Site {
         let is_own =
             |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| request.hosts.contains(&host));
         if !request.origins.iter().all(is_own) {
-            return Some(Answer::text(403, "mel: this page is for this machine only\n"));
+            return Some(Answer::text(403, "this page is for this machine only\n"));
         }
         if rest != "set" {
-            return Some(Answer::text(405, "mel: there is nothing to change here\n"));
+            return Some(Answer::text(405, "there is nothing to change here\n"));
         }
-        let refused = "mel: nothing can be set here: start mel watch with --allow-set\n";
+        let refused = "nothing can be set here: start mel watch with --allow-set\n";
         self.setter.is_none().then(|| Answer::text(403, refused))
     }
 
@@ -196,8 +196,8 @@ impl Site {
     pub fn set(&self, body: &[u8]) -> Answer {
         let asked = std::str::from_utf8(body).map_err(|_| "this is no text".to_owned());
         match asked.and_then(|text| self.setter.as_ref().ok_or("nothing can be set here")?.ask(text)) {
-            Ok(()) => Answer::text(202, "mel: the ranks are asked\n"),
-            Err(line) => Answer::text(400, &format!("mel: {line}\n")),
+            Ok(()) => Answer::text(202, "the ranks are asked\n"),
+            Err(line) => Answer::text(400, &format!("{line}\n")),
         }
     }
 
@@ -227,7 +227,7 @@ fn data(query: &str, view: &View, told: Vec<String>) -> Answer {
     };
     match serde_json::to_vec(&data) {
         Ok(body) => Answer { status: 200, kind: "application/json", body },
-        Err(error) => Answer::text(500, &format!("mel: {error}\n")),
+        Err(error) => Answer::text(500, &format!("{error}\n")),
     }
 }
 

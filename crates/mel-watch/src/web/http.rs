@@ -198,9 +198,9 @@ pub fn respond(stream: &mut impl Read, site: &Site, view: &View) -> io::Result<A
             Ok(httparse::Status::Complete(head)) => head,
             Ok(httparse::Status::Partial) if bytes.len() < MOST_HEAD => continue,
             Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-                return Ok(Answer::text(431, "mel: that is too long for a request\n"));
+                return Ok(Answer::text(431, "that is too long for a request\n"));
             }
-            Err(_) => return Ok(Answer::text(400, "mel: this is no request of HTTP/1.1\n")),
+            Err(_) => return Ok(Answer::text(400, "this is no request of HTTP/1.1\n")),
         };
         let values = |name: &str| -> Vec<&str> {
             let named = parsed.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
@@ -223,10 +223,10 @@ pub fn respond(stream: &mut impl Read, site: &Site, view: &View) -> io::Result<A
             _ => None,
         };
         let Some(length) = length else {
-            return Ok(Answer::text(411, "mel: a setting needs its length\n"));
+            return Ok(Answer::text(411, "a setting needs its length\n"));
         };
         if length > MOST_BODY {
-            return Ok(Answer::text(413, "mel: that is too long for a setting\n"));
+            return Ok(Answer::text(413, "that is too long for a setting\n"));
         }
         let mut body = bytes.split_off(head);
         let begun = body.len().min(length);

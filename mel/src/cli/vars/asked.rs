@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{anyhow, bail};
 use mel_log::launcher::Place;
 use mel_log::offers::{Line, Variable};
-use mel_log::settings;
+use mel_log::settings::{self, without_mark};
 
 use super::super::known_variables::{Known, Variables};
 use super::super::probe;
@@ -78,7 +78,7 @@ pub(super) fn read(library: &Path) -> anyhow::Result<(String, Vec<Found>)> {
         anyhow!(
             "{} cannot be asked for its variables: {}",
             library.display(),
-            ended.last_words().trim_start_matches("mel: ")
+            without_mark(ended.last_words())
         )
     })
 }

@@ -25,11 +25,10 @@ use crate::profile::schema::{Profile, RankProfile};
 use crate::profile::statistics;
 use crate::profile::summary::{longest_of_queues, spread, table, table_over_ranks};
 use crate::profile::windows;
+use crate::settings::MARK;
 
 /// Above so many ranks the text has no lines per rank, except for the extremes.
 pub const MOST_RANKS: usize = 32;
-/// What the first lines of the text begin with, so that they are told from the program's own.
-pub(super) const MARK: &str = "[MEL] ";
 
 /// What the text has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,8 +60,9 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
 /// and searches.
 pub fn lines(profile: &Profile) -> String {
     if profile.reduced.is_some() {
-        return "[MEL] a run of this size has no line for each rank: ranks.table has the numbers of each\n"
-            .into();
+        return format!(
+            "{MARK}a run of this size has no line for each rank: ranks.table has the numbers of each\n"
+        );
     }
     let mut text = String::new();
     let shown: Vec<&RankProfile> = match profile.ranks.len() {
@@ -77,7 +77,7 @@ pub fn lines(profile: &Profile) -> String {
         text += &variables::lines(rank);
     }
     if profile.ranks.len() > shown.len() {
-        text += "[MEL] the lines above show the extremes; the profile has all ranks\n";
+        text += &format!("{MARK}the lines above show the extremes; the profile has all ranks\n");
     }
     text
 }

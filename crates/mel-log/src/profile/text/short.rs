@@ -7,12 +7,12 @@ use super::call_sites::in_short;
 use super::efficiency;
 use super::header;
 use super::layout::{COLUMNS, wrapped_to};
-use super::report::MARK;
 use super::verdict::{finding_in_words, opening, without_findings};
 use crate::printable;
 use crate::profile::findings::others;
 use crate::profile::schema::Profile;
 use crate::profile::{ends, processors};
+use crate::settings::MARK;
 
 /// The most lines.
 pub const LINES: usize = 25;

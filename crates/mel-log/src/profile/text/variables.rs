@@ -6,6 +6,7 @@ use super::layout::table;
 use crate::number::general;
 use crate::profile::schema::{Profile, RankProfile};
 use crate::profile::variables::VariableProfile;
+use crate::settings::MARK;
 
 /// The most variables that have a line.
 const MOST: usize = 40;
@@ -151,7 +152,7 @@ pub fn lines(rank: &RankProfile) -> String {
         let on = if of.object.is_empty() { String::new() } else { format!(" on {}", of.object) };
         let what = if of.counts() { " per s" } else { "" };
         text += &format!(
-            "[MEL] Variable {}{on} rank: {} samples: {} first: {} last: {} min{what}: {} mean: {} max: {} deviation: {}\n",
+            "{MARK}Variable {}{on} rank: {} samples: {} first: {} last: {} min{what}: {} mean: {} max: {} deviation: {}\n",
             of.name,
             rank.rank,
             of.samples,
