@@ -24,11 +24,12 @@ pub fn others(profile: &Profile) -> Vec<String> {
         return of_many(profile, reduced);
     }
     let mut sentences = Vec::new();
-    // Where there is a verdict, long searches are its matter.
-    if profile.verdict.is_none() {
-        sentences.extend(search_time(profile));
-    }
+    sentences.extend(search_time(profile));
     sentences.extend(long_queue(profile));
+    sentences.extend(mostly_unexpected(
+        sum_of(profile, |rank| rank.posted.messages as f64),
+        sum_of(profile, |rank| rank.unexpected.messages as f64),
+    ));
     if sentences.is_empty() && profile.has_queues() {
         sentences.extend(quiet(profile));
     }
@@ -58,7 +59,20 @@ pub fn others(profile: &Profile) -> Vec<String> {
 fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
     let mut sentences = Vec::new();
     let longest = reduced.over("unexpected queue", "max length").and_then(OverRanks::max);
+    if !profile.explains_searches() {
+        let most = |group| reduced.over(group, "total time").and_then(OverRanks::max);
+        let of = |queue, (rank, seconds)| (queue, rank, seconds);
+        let posted = most("posted queue searches").map(|most| of("posted", most));
+        let unexpected = most("unexpected queue searches").map(|most| of("unexpected", most));
+        let searches = posted.into_iter().chain(unexpected).max_by(|a, b| a.2.total_cmp(&b.2));
+        sentences.extend(searches.and_then(|(queue, rank, seconds)| searched(rank, seconds, queue, profile)));
+    }
     sentences.extend(longest.and_then(|(rank, longest)| grown(rank, longest)));
+    let entries = |queue, what| reduced.over(queue, what).map_or(0.0, |over| over.sum);
+    sentences.extend(mostly_unexpected(
+        entries("posted queue", "receives"),
+        entries("unexpected queue", "messages"),
+    ));
     if reduced.left_out > 0 {
         sentences.push(format!(
             "{} sums by call site or communicator found no space: the numbers above lack them",
@@ -97,16 +111,48 @@ fn regions(profile: &Profile) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// A hundredth of the run spent with searching.
+/// A rank that spent a hundredth of the run with searching. Searches that the verdict tells of, with their line, are left to it: those of
+/// the posted queue never are, nor those of one among many ranks.
 fn search_time(profile: &Profile) -> Option<String> {
+    if profile.explains_searches() {
+        return None;
+    }
     let total = |rank: &RankProfile| Some(rank.posted_search.total_s + rank.unexpected_search.total_s);
     let (most, rank) = spread(&profile.ranks, total)?.max;
-    let share = most / profile.duration_s;
+    let of = profile.ranks.iter().find(|of| of.rank == rank)?;
+    let is_posted = of.posted_search.total_s > of.unexpected_search.total_s;
+    searched(rank, most, if is_posted { "posted" } else { "unexpected" }, profile)
+}
+
+fn searched(rank: u32, seconds: f64, queue: &str, profile: &Profile) -> Option<String> {
+    let share = seconds / profile.duration_s;
     (share.is_finite() && share >= 0.01).then(|| {
         format!(
-            "rank {rank} spent {} ({:.1} % of the run) searching its queues: they are long, or searched very often",
-            duration(most),
+            "rank {rank} spent {} ({:.1} % of the run) searching its queues, mostly the {queue} queue: it is long, or searched \
+             very often",
+            duration(seconds),
             share * 100.0
+        )
+    })
+}
+
+fn sum_of(profile: &Profile, of: impl Fn(&RankProfile) -> f64) -> f64 {
+    profile.ranks.iter().map(of).sum()
+}
+
+/// From so many messages on, and from this share of them: three of four are no accident of who comes first.
+const MANY: f64 = 1000.0;
+const MOSTLY: f64 = 0.75;
+
+/// Many messages, most of which came before their receives.
+fn mostly_unexpected(posted: f64, unexpected: f64) -> Option<String> {
+    let all = posted + unexpected;
+    (all >= MANY && unexpected >= MOSTLY * all).then(|| {
+        format!(
+            "{:.0} % of {all:.0} messages came before their receives were posted: MPI stores and copies such messages; post receives \
+             earlier",
+            // Not more than there are.
+            (unexpected / all * 100.0).floor()
         )
     })
 }
@@ -173,6 +219,7 @@ pub fn not_followed(counts: NotFollowed) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::verdict::Finding;
     use crate::profile::{QueueStats, SearchStats};
 
     fn run(ranks: Vec<RankProfile>) -> Profile {
@@ -198,10 +245,17 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_a_verdict_only_facts_are_left() {
+    fn searches_are_told_once() {
         let mut profile = crate::profile::sample::late_rank(4, 1);
         assert_eq!(findings(&profile), [""; 0]);
-        profile.ranks[0].unexpected_search.total_s = 0.5;
+        profile.ranks[0].posted_search.total_s = 0.5;
+        let told = findings(&profile);
+        assert!(
+            told.len() == 1 && told[0].contains("searching its queues, mostly the posted queue"),
+            "{told:?}"
+        );
+        let searches = Finding { rule: "long_searches".into(), ..Finding::default() };
+        profile.verdict.get_or_insert_default().push(searches);
         assert_eq!(findings(&profile), [""; 0]);
         profile.ranks[0].unexpected.max_length = 1000;
         assert!(findings(&profile)[0].starts_with("rank 0's unexpected queue grew to 1000 messages"));
@@ -218,6 +272,16 @@ mod tests {
             "{sentences:?}"
         );
         assert!(sentences[1].starts_with("rank 0's unexpected queue grew to 4096 messages"), "{sentences:?}");
+    }
+
+    #[test]
+    fn messages_that_mostly_come_first_are_told_where_they_are_many() {
+        let told = |posted, unexpected| findings(&run(vec![rank(0, posted, unexpected), rank(1, 0, 0)]));
+        let many = told(200, 801);
+        assert!(many[0].starts_with("80 % of 1001 messages came before their receives"), "{many:?}");
+        for (posted, unexpected) in [(1000, 2000), (1, 900), (0, 0)] {
+            assert!(!told(posted, unexpected).iter().any(|line| line.contains("came before")), "{posted}");
+        }
     }
 
     #[test]

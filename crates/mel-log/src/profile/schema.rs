@@ -349,6 +349,11 @@ impl Profile {
         self.reduced.as_ref().map_or(0, |reduced| self.world_size.saturating_sub(reduced.ranks))
     }
 
+    /// Whether a finding of the verdict tells of searches of the queues.
+    pub fn explains_searches(&self) -> bool {
+        self.verdict.iter().flatten().any(Finding::is_of_searches)
+    }
+
     /// Whether the message queues were counted.
     pub fn has_queues(&self) -> bool {
         self.profiled.is_empty() || self.counts("queues")

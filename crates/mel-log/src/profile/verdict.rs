@@ -61,6 +61,22 @@ pub struct Finding {
     pub worst: Vec<Instance>,
 }
 
+/// The rules about the message queues, of which the first ones are about searches.
+const OF_QUEUES: [&str; 3] = ["long_searches", "wildcard_cost", "unexpected_copies"];
+const OF_SEARCHES: usize = 2;
+
+impl Finding {
+    /// Whether the message queues have cost the time.
+    pub fn is_of_queues(&self) -> bool {
+        OF_QUEUES.contains(&self.rule.as_str())
+    }
+
+    /// Whether searches of them have.
+    pub fn is_of_searches(&self) -> bool {
+        OF_QUEUES[..OF_SEARCHES].contains(&self.rule.as_str())
+    }
+}
+
 /// A pattern of a rule, as the catalogue of point-to-point inefficiencies has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -430,6 +430,17 @@ mod tests {
     }
 
     #[test]
+    fn findings_about_the_queues_are_known_by_their_rules() {
+        let finding = |rule: Rule| Finding { rule: rule.name().into(), ..Finding::default() };
+        for rule in [Rule::of_searches(false), Rule::of_searches(true)] {
+            assert!(finding(rule).is_of_searches() && finding(rule).is_of_queues());
+        }
+        let copies = finding(Rule::UnexpectedCopies);
+        assert!(copies.is_of_queues() && !copies.is_of_searches());
+        assert!(!finding(Rule::LateSender).is_of_queues());
+    }
+
+    #[test]
     fn a_cause_at_a_line_is_one_finding() {
         let elsewhere = Lost {
             cause_site: Some("a.c:10 (main)".into()),

@@ -11,6 +11,7 @@ use super::verdict::{finding_in_words, opening, without_findings};
 use crate::printable;
 use crate::profile::findings::others;
 use crate::profile::schema::Profile;
+use crate::profile::verdict::Finding;
 use crate::profile::{ends, processors};
 use crate::settings::MARK;
 
@@ -199,12 +200,21 @@ pub fn short(profile: &Profile, directory: &Path, screen: Screen, commands: &[&s
         number += 1;
     }
     let end = last(findings.len() - number);
-    let space = LINES.saturating_sub(head.len() + shown.len() + end.len());
+    // What the queues cost is never left out.
+    let mut queues = Lines::default();
+    if !findings[..number].iter().any(Finding::is_of_queues)
+        && let Some(finding) = findings[number..].iter().find(|finding| finding.is_of_queues())
+    {
+        queues.add(Look::Plain, &sentence(&finding.text));
+    }
+    let space = LINES.saturating_sub(head.len() + shown.len() + queues.len() + end.len());
     facts.keep(space.saturating_sub(sites.len()));
     // Its title and its header are nothing without a row.
     let rows = space.saturating_sub(facts.len());
     sites.0.truncate(if rows < 3 { 0 } else { rows });
-    Some([head, shown, facts, sites, end].iter().map(|lines| lines.text(screen.has_colours)).collect())
+    Some(
+        [head, shown, queues, facts, sites, end].iter().map(|lines| lines.text(screen.has_colours)).collect(),
+    )
 }
 
 /// Which commands show the rest.
@@ -290,6 +300,28 @@ mod tests {
         profile.ranks[1].ended = Ended::Killed;
         assert!(text(&profile, PLAIN).contains("rank 1 was killed"));
         assert!(text(&profile, Screen::new(80, true)).contains("\x1b[1;31m[MEL] rank 1 was killed"));
+    }
+
+    #[test]
+    fn queues_are_named_where_they_matter_and_only_there() {
+        let mut profile = sample::late_rank(4, 1);
+        assert!(!text(&profile, PLAIN).contains("queue"), "{}", text(&profile, PLAIN));
+        let findings = profile.verdict.get_or_insert_default();
+        let first = findings[0].clone();
+        let searches = Finding {
+            rule: "long_searches".into(),
+            text: "rank 2 lost 90 ms in MPI_Recv, searching the unexpected queue".into(),
+            ..first.clone()
+        };
+        findings.resize(6, first);
+        findings.push(searches.clone());
+        for columns in [60, 120] {
+            let last = text(&profile, Screen::new(columns, false));
+            assert!(last.contains("searching the") && last.lines().count() <= LINES, "{last}");
+        }
+        // Among the first findings it stands once.
+        profile.verdict.get_or_insert_default().insert(0, searches);
+        assert_eq!(text(&profile, PLAIN).matches("searching the").count(), 1);
     }
 
     #[test]
