@@ -20,10 +20,13 @@ fn program(mpi: &Mpi) -> Vec<String> {
     std::iter::once(program.display().to_string()).chain(options).collect()
 }
 
-/// What MEL says at the end: all that its first line in brackets begins.
+/// What MEL says at the end: all that its first line begins, behind the one that it says at the start.
 fn end_of_run(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let first = lines.iter().position(|line| line.contains("[MEL]")).unwrap_or(lines.len());
+    let first = lines
+        .iter()
+        .position(|line| line.contains("[MEL]") && !line.contains("measuring;"))
+        .unwrap_or(lines.len());
     let last = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     lines[first..last.max(first)].to_vec()
 }

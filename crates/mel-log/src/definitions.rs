@@ -95,6 +95,9 @@ pub enum Definition {
         /// What is counted, as `profile.json` has it.
         #[serde(default)]
         profiled: Vec<String>,
+        /// What has started the processes, in a few words; empty where that is not known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        launcher: String,
     },
     /// What an interface of the host has counted itself; known when the measurement ends.
     Port(Port),

@@ -6,37 +6,46 @@ use std::sync::OnceLock;
 
 /// A variable with the number of a process among those that were started together, and one with their number.
 struct Launcher {
+    /// What users type.
+    name: &'static str,
     rank: &'static str,
     size: Option<&'static str>,
     /// The number of the first process.
     first: u64,
 }
 
-const fn launcher(rank: &'static str, size: &'static str) -> Launcher {
-    Launcher { rank, size: if size.is_empty() { None } else { Some(size) }, first: 0 }
+const fn launcher(name: &'static str, rank: &'static str, size: &'static str) -> Launcher {
+    Launcher { name, rank, size: if size.is_empty() { None } else { Some(size) }, first: 0 }
 }
+
+/// Those that have their variables from a protocol that others speak, too.
+const PRTERUN: &str = "prterun";
+const MPIEXEC: &str = "mpiexec";
+const SRUN: &str = "srun";
+/// What Hydra sets beside those of the protocol, and srun does not.
+const OF_HYDRA: &str = "MPI_LOCALRANKID";
 
 /// Those that start ranks come before those that start the others' daemons, whose variables the ranks inherit.
 const LAUNCHERS: &[Launcher] = &[
     // mpirun of Open MPI, and what is made of it; jsrun has its own, too.
-    launcher("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    launcher("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+    launcher("mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    launcher("jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
     // mpirun_rsh of MVAPICH 2 and 3.
-    launcher("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
-    launcher("MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE"),
+    launcher("mpirun_rsh", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    launcher("mpirun_rsh", "MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE"),
     // srun --mpi=pmix, prterun.
-    launcher("PMIX_RANK", ""),
+    launcher(PRTERUN, "PMIX_RANK", ""),
     // Hydra (mpiexec of MPICH and Intel MPI), srun --mpi=pmi2, aprun and mpiexec of Cray.
-    launcher("PMI_RANK", "PMI_SIZE"),
-    launcher("PALS_RANKID", ""),
-    launcher("ALPS_APP_PE", ""),
-    launcher("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    launcher(MPIEXEC, "PMI_RANK", "PMI_SIZE"),
+    launcher(MPIEXEC, "PALS_RANKID", ""),
+    launcher("aprun", "ALPS_APP_PE", ""),
+    launcher("flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
     // mpirun and mpiexec_mpt of HPE name only the rank on its node.
-    launcher("MPT_LRANK", ""),
+    launcher("mpirun", "MPT_LRANK", ""),
     // Not SLURM_NTASKS, which is of the job: a job script has it, too.
-    launcher("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    launcher(SRUN, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     // blaunch of LSF.
-    Launcher { first: 1, ..launcher("LSF_PM_TASKID", "LSB_DJOB_NUMPROC") },
+    Launcher { first: 1, ..launcher("blaunch", "LSF_PM_TASKID", "LSB_DJOB_NUMPROC") },
 ];
 
 /// A process among those that were started together.
@@ -46,6 +55,8 @@ pub struct Place {
     pub rank: u64,
     /// How many they are, where the launcher says so.
     pub size: Option<u64>,
+    /// The launcher, as users type its name.
+    pub launcher: &'static str,
 }
 
 impl Place {
@@ -66,13 +77,30 @@ impl Place {
             Some(size) => number(size),
             None => of_same.filter_map(|other| number(other.size?)).next(),
         };
-        Some(Place { rank: first, size: size.filter(|size| *size > first) })
+        // A step of Slurm speaks PMIx or PMI: it counts its processes as they are counted there.
+        let of_step = number("SLURM_PROCID") == Some(first) && size == number("SLURM_STEP_NUM_TASKS");
+        let may_be_srun = known.name == PRTERUN || (known.name == MPIEXEC && variable(OF_HYDRA).is_none());
+        let launcher = if may_be_srun && of_step && size.is_some() { SRUN } else { known.name };
+        Some(Place { rank: first, size: size.filter(|size| *size > first), launcher })
     }
 }
 
 /// Whether this process is rank 0, as far as the launcher says. Without a launcher it is.
 pub fn is_first_rank() -> bool {
     Place::here().is_none_or(|place| place.rank == 0)
+}
+
+/// How this process was started, in a few words: `mpirun`, `srun in job 4711`; empty where no launcher has.
+pub fn in_words() -> String {
+    let launcher = Place::here().map_or("", |place| place.launcher);
+    words(launcher, Job::here())
+}
+
+fn words(launcher: &str, job: Option<Job>) -> String {
+    match job {
+        Some(job) if !launcher.is_empty() => format!("{launcher} in job {}", job.name()),
+        _ => launcher.to_owned(),
+    }
 }
 
 /// A job of a batch system.
@@ -182,6 +210,29 @@ mod tests {
         assert_eq!(place(&in_slurm), Some((5, Some(8))));
         let in_lsf = [("PMI_RANK", "5"), ("PMI_SIZE", "8"), ("LSF_PM_TASKID", "2")];
         assert_eq!(place(&in_lsf), Some((5, Some(8))));
+    }
+
+    #[test]
+    fn launchers_are_called_by_what_users_type() {
+        let name =
+            |variables: &[(&str, &str)]| Place::read(set(variables)).map_or("", |place| place.launcher);
+        assert_eq!(name(&[]), "");
+        assert_eq!(name(&[("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")]), "mpirun");
+        let step = [("SLURM_PROCID", "2"), ("SLURM_STEP_NUM_TASKS", "8")];
+        assert_eq!(name(&step), "srun");
+        assert_eq!(name(&[&step[..], &[("PMIX_RANK", "2")]].concat()), "srun");
+        assert_eq!(name(&[&step[..], &[("PMI_RANK", "2"), ("PMI_SIZE", "8")]].concat()), "srun");
+        let hydra = [("PMI_RANK", "2"), ("PMI_SIZE", "8"), ("MPI_LOCALRANKID", "2")];
+        assert_eq!(name(&[&step[..], &hydra].concat()), "mpiexec");
+        assert_eq!(
+            name(&[("PMIX_RANK", "5"), ("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "2")]),
+            "prterun"
+        );
+        let job = Job { id: "4711".into(), index: Some("3".into()) };
+        assert_eq!(
+            (words("srun", Some(job.clone())), words("", Some(job))),
+            ("srun in job 4711_3".into(), String::new())
+        );
     }
 
     #[test]

@@ -95,18 +95,15 @@ pub fn described(tables: &[TableRows]) -> Profile {
         if profile.ranks.iter().all(|rank| rank.rank != rows.rank) {
             profile.ranks.push(rows.rank_profile());
         }
-        let program = rows.definitions.iter().find_map(|definition| match definition {
-            Definition::Program { command, mpi, backend, mel_version, profiled, .. } => {
-                Some((command, mpi, backend, mel_version, profiled))
-            }
-            _ => None,
-        });
-        if let Some((command, mpi, backend, mel_version, profiled)) =
-            program.filter(|_| profile.command.is_empty())
+        let is_program = |definition: &&Definition| matches!(definition, Definition::Program { .. });
+        if profile.command.is_empty()
+            && let Some(Definition::Program {
+                command, mpi, backend, mel_version, profiled, launcher, ..
+            }) = rows.definitions.iter().find(is_program)
         {
             (profile.command, profile.mpi) = (command.clone(), mpi.clone());
             (profile.backend, profile.mel_version) = (backend.clone(), mel_version.clone());
-            profile.profiled.clone_from(profiled);
+            (profile.profiled, profile.launcher) = (profiled.clone(), launcher.clone());
         }
     }
     if profile.profiled.is_empty() && tables.iter().all(|rows| rows.queues.is_empty()) {

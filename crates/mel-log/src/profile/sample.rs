@@ -30,6 +30,7 @@ pub fn program(profiled: &[&str]) -> Definition {
         second: String::new(),
         mel_version: "1".into(),
         profiled: profiled.iter().map(|what| (*what).to_owned()).collect(),
+        launcher: "mpirun".into(),
     }
 }
 

@@ -40,6 +40,9 @@ pub struct Profile {
     pub profiled: Vec<String>,
     /// The program and its arguments.
     pub command: Vec<String>,
+    /// What has started its processes: the launcher and the job of a batch system; absent where nothing is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub launcher: String,
     /// When `MPI_Init` was called on rank 0, in seconds since 1970-01-01 UTC.
     pub started_unix_s: f64,
     /// From `MPI_Init` to the end of the measurement on rank 0.

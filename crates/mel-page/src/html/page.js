@@ -17,8 +17,7 @@ import { networkSection } from "./network.js";
 function header() {
   const events = data.events, length = data.duration_s || (events ? (events.to_ns - events.from_ns) * 1e-9 : 0);
   $("#command").textContent = data.command || "MEL";
-  const of = data.calls || data.figures, hosts = data.over ? data.over.hosts : new Set(of ? of.ranks.map((r) => r.host).filter(Boolean) : []).size;
-  const parts = [many(data.world_size, "rank") + (hosts > 1 ? ` on ${hosts} hosts` : ""), duration(length)];
+  const parts = [`${many(data.world_size, "rank")} ${data.place}`.trim(), duration(length)];
   if (data.mpi) parts.push(data.mpi);
   if (data.backend) parts.push(`events: ${data.backend}${data.backend === "model" ? ", computed beside the MPI library" : ""}`);
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));

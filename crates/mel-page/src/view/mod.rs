@@ -59,6 +59,7 @@ use serde::Serialize;
 use mel_convert::Run;
 use mel_log::profile::columns::Columns;
 use mel_log::profile::findings::findings;
+use mel_log::profile::text::header;
 use mel_log::profile::{Finding, Profile, Remark, processors, text};
 
 /// What there is to show of a run.
@@ -66,6 +67,8 @@ use mel_log::profile::{Finding, Profile, Remark, processors, text};
 pub struct View {
     /// The program and its arguments.
     pub command: String,
+    /// Where it ran and what has started it, in a few words: `on node0 by mpirun`; empty where nothing is known.
+    pub place: String,
     /// The MPI library, by the first line that it says of itself.
     pub mpi: String,
     /// Where the queue events came from.
@@ -156,6 +159,7 @@ pub fn view(
     }
     View {
         command: of_run.command.join(" "),
+        place: header::place(of_run),
         mpi: of_run.mpi_name(),
         backend: of_run.backend.clone(),
         mel_version: of_run.mel_version.clone(),
@@ -209,7 +213,7 @@ fn budget_of(profile: &Profile) -> Vec<String> {
 /// The ranks together, where there are too many to show each.
 fn over_ranks(profile: &Profile) -> Option<over::Over> {
     match &profile.reduced {
-        Some(reduced) => Some(over::of_sums(reduced.ranks, reduced.hosts, &reduced.over_ranks)),
+        Some(reduced) => Some(over::of_sums(reduced.ranks, &reduced.over_ranks)),
         None if profile.ranks.len() > over::MOST_RANKS => Some(over::of_columns(&Columns::of(profile))),
         None => None,
     }

@@ -19,8 +19,6 @@ pub struct Over {
     pub ranks: u32,
     /// The ranks, if they are not all from 0 on.
     pub numbers: Option<Vec<u32>>,
-    /// On how many hosts.
-    pub hosts: u32,
     /// Names of hosts, where the host of each rank is known.
     pub names: Vec<String>,
     /// The place of each rank's host among the names.
@@ -123,9 +121,9 @@ impl Serialize for Rounded {
 }
 
 /// What is known without the numbers of each rank.
-pub fn of_sums(ranks: u32, hosts: u32, over_ranks: &[OverRanks]) -> Over {
+pub fn of_sums(ranks: u32, over_ranks: &[OverRanks]) -> Over {
     let columns = over_ranks.iter().cloned().map(Column::of).collect();
-    Over { ranks, hosts, columns, ..Over::default() }
+    Over { ranks, columns, ..Over::default() }
 }
 
 /// The numbers of all ranks; those that come first in importance with the number of each.
@@ -150,7 +148,6 @@ pub fn of_columns(all: &Columns) -> Over {
     Over {
         ranks: all.ranks.len() as u32,
         numbers: (!in_order).then(|| all.ranks.clone()),
-        hosts: all.hosts.len() as u32,
         names: all.hosts.clone(),
         host: all.host.iter().map(|place| place.is_finite().then_some(*place as u32)).collect(),
         columns,

@@ -44,6 +44,7 @@ pub(crate) fn program(session: &Session) -> Definition {
         second: backends.next().unwrap_or_default().into(),
         mel_version: env!("CARGO_PKG_VERSION").into(),
         profiled: profiled(session),
+        launcher: mel_log::launcher::in_words(),
     }
 }
 

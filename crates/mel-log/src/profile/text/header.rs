@@ -34,19 +34,27 @@ pub(super) fn run(profile: &Profile, columns: usize, mark: &str) -> String {
     text
 }
 
-/// How many ranks, where, how long, on which MPI, with whose events.
+/// How many ranks, where, started by what, how long, on which MPI, with whose events.
 fn headline(profile: &Profile) -> String {
     let number = profile.reduced.as_ref().map_or(profile.ranks.len(), |reduced| reduced.ranks as usize);
     let ranks = match number {
         1 => "1 rank".to_owned(),
         many => format!("{many} ranks"),
     };
-    let mut parts = vec![ranks + &hosts(profile), duration(profile.duration_s)];
+    let mut parts =
+        vec![format!("{ranks} {}", place(profile)).trim_end().to_owned(), duration(profile.duration_s)];
     parts.extend(Some(profile.mpi_name()).filter(|name| !name.is_empty()));
     if !profile.backend.is_empty() {
         parts.push(format!("events: {}", profile.backend));
     }
     parts.join(", ")
+}
+
+/// On which hosts, and started by what: `on node0 by mpirun`, as far as that is known.
+pub fn place(profile: &Profile) -> String {
+    let launcher = Some(&profile.launcher).filter(|name| !name.is_empty());
+    let by = launcher.map_or(String::new(), |name| format!(" by {name}"));
+    (hosts(profile) + &by).trim_start().to_owned()
 }
 
 /// On which hosts, in the order of their first ranks: all of up to three by name.
@@ -97,6 +105,16 @@ mod tests {
         assert!(
             header(&sample::healthy(64), None, "").contains("64 ranks on 16 hosts (node0, node1, ...), ")
         );
+    }
+
+    #[test]
+    fn the_launcher_is_named_where_it_is_known() {
+        let mut profile = sample::healthy(4);
+        profile.launcher = "srun in job 4711".into();
+        assert!(header(&profile, None, "").contains("\n4 ranks on node0 by srun in job 4711, 1.02 s, "));
+        profile.ranks.iter_mut().for_each(|rank| rank.host.clear());
+        assert_eq!(place(&profile), "by srun in job 4711");
+        assert_eq!(place(&Profile::default()), "");
     }
 
     #[test]
