@@ -314,6 +314,12 @@ fn no_client_freezes_the_page_or_makes_it_grow() {
     ended(&mut page, "-INT");
 }
 
+/// What a browser complains of, but for what it asks the page for.
+fn complaints(browser: &mut Browser, page: &Page) -> Vec<String> {
+    let own = format!("\"url\":\"{}", page.address);
+    browser.complaints().into_iter().filter(|complaint| !complaint.contains(&own)).collect()
+}
+
 #[test]
 fn the_browser_shows_changing_numbers() {
     let Some(mut browser) = Browser::start(1400, 1000) else { return };
@@ -340,16 +346,107 @@ fn the_browser_shows_changing_numbers() {
         browser.value("document.querySelector('#curve path') !== null").as_bool().filter(|is| *is)
     });
     super::pages_in_a_browser::picture(&mut browser, "watch.png");
-    let outside = format!("\"url\":\"{}", page.address);
-    let complaints: Vec<String> =
-        browser.complaints().into_iter().filter(|complaint| !complaint.contains(&outside)).collect();
-    assert_eq!(complaints, [""; 0]);
+    assert_eq!(complaints(&mut browser, &page), [""; 0]);
     // The directory goes with the job: first the page must have seen the end.
     end(job.directory.path());
     wait_for("the end", || {
         let remarks = browser.value("document.querySelector('#remarks').textContent");
         remarks.as_str().filter(|text| text.contains("the run has ended")).map(drop)
     });
+    let finished = job.end();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
+}
+
+/// A variable of MEL that grows in each step of the program.
+const SENT: &str = "mel_messages_sent";
+
+/// A run that samples variables of MEL's, ten times a second.
+fn sampling(mpi: &Mpi) -> Endless {
+    Endless::start(mpi, RANKS, "until_file", &[], &["--vars", "mel_*", "--every", "100ms"])
+}
+
+#[test]
+fn variables_are_columns_with_curves_in_the_terminal_and_in_json() {
+    for mpi in &Mpi::all()[..] {
+        let job = sampling(mpi);
+        let mut lines = Lines::of(&mut watch(&job.run(), &["--json", "--vars", SENT]));
+        let grows = |rank: &Value| rank["variables"][0]["per_s"].as_f64().is_some_and(|rate| rate > 0.0);
+        let frame = lines.until("messages per second of each rank", |frame| {
+            all_have(frame, "running") && ranks(frame).iter().all(grows)
+        });
+        let shown = frame["variables"].as_array().expect("variables");
+        assert!(shown.len() == 1 && shown[0]["name"] == SENT, "{}: {frame}", mpi.name);
+        assert!(shown[0]["over"]["min"].as_f64().is_some_and(|least| least > 0.0), "{}: {frame}", mpi.name);
+
+        let mut terminal = Terminal::start(watch(&job.run(), &["--vars", SENT]), 40, 160);
+        terminal.until("each rank", |text| line_of(text, RANKS - 1));
+        // Behind all others.
+        terminal.press(&"\x1b[C".repeat(30));
+        terminal.until("its column", |text| {
+            let head = text.lines().find(|line| line.starts_with("rank "))?;
+            head.contains(SENT).then_some(())
+        });
+        let rate = |text: &str| line_of(text, 1)?.last().filter(|cell| cell.ends_with("/s")).cloned();
+        let first = terminal.until("a number per second", |text| rate(text).filter(|rate| rate != "0/s"));
+        terminal.until("another one", |text| rate(text).filter(|rate| *rate != first));
+        terminal.until("its curve", |text| text.contains(&format!("{SENT} of rank 0: ")).then_some(()));
+        terminal.press("?");
+        terminal.until("what it means", |text| text.contains("(counter, per second)").then_some(()));
+        terminal.press("?");
+        terminal.press("q");
+        assert!(terminal.wait().success(), "{}: {}", mpi.name, terminal.text());
+
+        let once = |list: &str| {
+            let output = watch(&job.run(), &["--once", "--vars", list]).output().expect("mel can be started");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let text = once("mel_*sent");
+        assert!(text.lines().any(|line| line.trim_start().starts_with(SENT)), "{}: {text}", mpi.name);
+        let text = once("nonsense");
+        assert!(text.contains("the run samples no variable nonsense, but mel_"), "{}: {text}", mpi.name);
+        let finished = job.end();
+        finished.expect(finished.code == Some(0), mpi.name);
+    }
+}
+
+#[test]
+fn the_page_has_a_plot_for_each_variable_with_a_line_for_each_rank() {
+    let Some(mut browser) = Browser::start(1400, 1000) else { return };
+    let job = sampling(&Mpi::all()[0]);
+    let page = Page::of(&job.run(), &["--vars", "mel_*_sent,mel_posted_searches"]);
+    browser.open_address(&page.address);
+    let plots = "JSON.stringify([...document.querySelectorAll('#variables figure')].map((of) => \
+                 [of.querySelector('b').textContent, of.querySelectorAll('path').length]))";
+    let wanted = ["mel_posted_searches", SENT, "mel_bytes_sent"].map(|name| format!("[\"{name}\",{RANKS}]"));
+    wait_for("a plot of each", || {
+        let shown = browser.value(plots).as_str().unwrap_or_default().to_owned();
+        wanted.iter().all(|plot| shown.contains(plot)).then_some(())
+    });
+    let line = format!(
+        "(() => {{ const of = [...document.querySelectorAll('#variables figure')].find((of) => of.querySelector('b').textContent === \
+         '{SENT}'); return of ? of.querySelector('path').getAttribute('d') : null; }})()"
+    );
+    let first = browser.value(&line);
+    wait_for("the line goes on", || {
+        Some(browser.value(&line)).filter(|now| now.is_string() && *now != first)
+    });
+    let cell = format!(
+        "(() => {{ const heads = [...document.querySelectorAll('#ranks thead th')]; const place = heads.findIndex((head) => \
+         head.textContent === '{SENT}'); const row = document.querySelector('tr[data-rank=\"2\"]'); return place < 0 || !row ? null : \
+         row.cells[place].textContent; }})()"
+    );
+    wait_for("a number per second in its column", || {
+        browser.value(&cell).as_str().filter(|text| text.ends_with("/s") && !text.starts_with('0')).map(drop)
+    });
+    browser.value(&format!(
+        "[...document.querySelectorAll('#ranks [data-sort]')].find((head) => head.textContent === '{SENT}').click()"
+    ));
+    wait_for("sorted by it", || {
+        let sorted = "document.querySelector('#ranks th[aria-sort=\"descending\"]')?.textContent ?? null";
+        browser.value(sorted).as_str().filter(|head| *head == SENT).map(drop)
+    });
+    super::pages_in_a_browser::picture(&mut browser, "watch-variables.png");
+    assert_eq!(complaints(&mut browser, &page), [""; 0]);
     let finished = job.end();
     finished.expect(finished.code == Some(0), "the run ends as ever");
 }

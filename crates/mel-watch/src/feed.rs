@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
+use mel_log::choice::Choice;
+
 use super::frame::Frame;
 use super::quantities::QUANTITIES;
 use super::reading::{Reader, Reading, Stage};
@@ -38,6 +40,12 @@ impl Frames {
         let (copies, _) = gathering.read(Path::to_owned);
         let reader = Reader::of_copies(&copies, gathering.shown());
         Frames { reader, before: None, gathering: Some(gathering) }
+    }
+
+    /// The same, which shows these performance variables only.
+    #[must_use]
+    pub fn showing(self, variables: Choice) -> Frames {
+        Frames { reader: self.reader.showing(variables), ..self }
     }
 
     /// What the directory says now, and what has changed since the last time.

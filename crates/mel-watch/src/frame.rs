@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mel_log::profile::Ended;
+use mel_page::view::variables::Variable;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::quantities::QUANTITIES;
 use super::reading::{RankReading, Reading, Site, Stage};
+use super::variables::{self, Column};
 
 /// The most call sites of a rank in a frame.
 pub const MOST_SITES: usize = 10;
@@ -40,6 +42,12 @@ pub struct Frame {
     /// Each quantity over the ranks, in the order of [`QUANTITIES`].
     #[serde(serialize_with = "by_name")]
     pub over: Vec<Option<Over>>,
+    /// The performance variables that are shown: columns behind the quantities.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<Column>,
+    /// Their curves.
+    #[serde(skip)]
+    pub plots: Vec<Variable>,
     /// The ranks, ascending.
     pub ranks: Vec<Row>,
 }
@@ -62,7 +70,8 @@ pub struct Row {
     /// The last interval.
     #[serde(skip)]
     pub last: Last,
-    /// The quantities, in the order of [`QUANTITIES`].
+    /// The quantities, in the order of [`QUANTITIES`], and behind them the variables of [`Frame::variables`]. As JSON the former only: the
+    /// rank's `variables` have the others.
     #[serde(serialize_with = "by_name")]
     pub values: Vec<Option<f64>>,
     /// For each of the call sites its time in the last interval, as a share of that.
@@ -96,8 +105,17 @@ impl Frame {
         let before = before.filter(|before| !before.ranks.is_empty());
         let earlier: BTreeMap<u32, &RankReading> =
             before.iter().flat_map(|before| &before.ranks).map(|rank| (rank.rank, rank)).collect();
-        let ranks: Vec<Row> =
-            reading.ranks.iter().map(|rank| row(rank, earlier.get(&rank.rank).copied())).collect();
+        let mut columns = variables::columns(&reading.ranks);
+        let row = |rank| {
+            let mut row = row(rank, earlier.get(&rank.rank).copied());
+            let values = columns.iter().map(|column| column.value(&row.reading));
+            row.values.extend(values.collect::<Vec<_>>());
+            row
+        };
+        let ranks: Vec<Row> = reading.ranks.iter().map(row).collect();
+        for (place, column) in columns.iter_mut().enumerate() {
+            column.over = over(&ranks, QUANTITIES.len() + place);
+        }
         Frame {
             at_unix_s: reading.at_unix_s,
             interval_s: before.map(|before| reading.at_unix_s - before.at_unix_s),
@@ -110,6 +128,8 @@ impl Frame {
             finding: reading.finding.clone(),
             remarks: reading.remarks.clone(),
             over: (0..QUANTITIES.len()).map(|place| over(&ranks, place)).collect(),
+            variables: columns,
+            plots: reading.plots.clone(),
             ranks,
         }
     }
@@ -137,6 +157,9 @@ pub fn word(ended: Ended) -> &'static str {
 fn row(rank: &RankReading, before: Option<&RankReading>) -> Row {
     let seconds = before.map_or(0.0, |before| rank.run_s - before.run_s);
     let mut row = Row { reading: rank.clone(), last: last(rank, before, seconds), ..Row::default() };
+    if let Some(before) = before {
+        variables::since(&mut row.reading.variables, before);
+    }
     let now = sites_now(rank, before, seconds);
     let mut sites: Vec<(Option<f64>, Site)> = now.into_iter().zip(rank.sites.iter().cloned()).collect();
     sites.sort_by(|a, b| b.0.unwrap_or(0.0).total_cmp(&a.0.unwrap_or(0.0)));

@@ -2,6 +2,7 @@
 //!
 //! - [`reading`]: what the directory of the run says at one instant.
 //! - [`quantities`]: the numbers of a rank that are shown, each with its name, its unit, and how it is known.
+//! - [`variables`]: performance variables that the run samples, as further columns and curves.
 //! - [`frame`]: one reading, and what has changed since the one before.
 //! - [`feed`]: reads at intervals, in a thread of its own, and keeps the past for curves.
 //! - [`text`]: a frame as plain text.
@@ -22,6 +23,7 @@ pub mod reading;
 pub mod setting;
 pub mod terminal;
 pub mod text;
+pub mod variables;
 pub mod web;
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use mel_log::number::size;
 use mel_log::profile::quantities::{Basis, Fold, Quantity, Unit};
 
-use super::frame::Row;
+use super::frame::{Frame, Over, Row};
+use super::variables::Column;
 
 const OF_ROW: Quantity<Row> = Quantity { group: "watch", fold: Fold::None, ..Quantity::NONE };
 
@@ -142,6 +143,73 @@ pub fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+/// A column: a quantity, or a variable that is sampled.
+#[derive(Clone, Copy, Debug)]
+pub enum Shown<'a> {
+    /// A quantity.
+    Quantity(&'static Quantity<Row>),
+    /// A variable.
+    Variable(&'a Column),
+}
+
+/// How many columns a frame has.
+pub fn columns(frame: &Frame) -> usize {
+    QUANTITIES.len() + frame.variables.len()
+}
+
+/// A column of a frame: first the quantities.
+///
+/// # Panics
+/// If it has fewer [`columns`].
+pub fn column(frame: &Frame, place: usize) -> Shown<'_> {
+    match QUANTITIES.get(place) {
+        Some(quantity) => Shown::Quantity(quantity),
+        None => Shown::Variable(&frame.variables[place - QUANTITIES.len()]),
+    }
+}
+
+impl Shown<'_> {
+    /// The head of the column.
+    pub fn head(&self) -> String {
+        match self {
+            Shown::Quantity(quantity) => head(quantity).to_owned(),
+            Shown::Variable(column) => column.head(),
+        }
+    }
+
+    /// A value as text.
+    pub fn text(&self, value: Option<f64>) -> String {
+        match self {
+            Shown::Quantity(quantity) => text(quantity, value),
+            Shown::Variable(column) => column.text(value),
+        }
+    }
+
+    /// What is said of it behind its name: how it is known, or its class.
+    pub fn basis(&self, backend: &str) -> String {
+        match self {
+            Shown::Quantity(quantity) => quantity.basis.word(backend).to_owned(),
+            Shown::Variable(column) => column.about.class.clone(),
+        }
+    }
+
+    /// What it means.
+    pub fn sentence(&self, backend: &str) -> String {
+        match self {
+            Shown::Quantity(quantity) => format!("{} ({})", quantity.sentence, quantity.basis.word(backend)),
+            Shown::Variable(column) => column.meaning(),
+        }
+    }
+
+    /// Over the ranks of its frame, of which this is the place.
+    pub fn over(&self, frame: &Frame, place: usize) -> Option<Over> {
+        match self {
+            Shown::Quantity(_) => frame.over.get(place).copied().flatten(),
+            Shown::Variable(column) => column.over,
+        }
+    }
+}
+
 /// The name of a quantity at the head of its column.
 pub fn head(of: &Quantity<Row>) -> &'static str {
     of.head.unwrap_or(of.name)
@@ -158,7 +226,7 @@ pub fn text(of: &Quantity<Row>, value: Option<f64>) -> String {
 }
 
 /// A number in at most 6 columns: with `k`, `M` or `G` where it is great.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     match value.abs() {
         v if v < 9.95 && v != v.round() => format!("{value:.1}"),
         v if v < 99_999.5 => format!("{value:.0}"),

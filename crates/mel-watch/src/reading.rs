@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use mel_convert::callsites::CallSites;
+use mel_log::choice::Choice;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::sums::{self, Names};
 use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind, left_out};
@@ -12,8 +13,11 @@ use mel_log::table::TableRows;
 use mel_log::table::layout::STOPPED;
 use serde::Serialize;
 
+use mel_page::view::variables::{self as plots, Variable};
 use mel_run::profile as run_profile;
 use mel_stuck::Pulses;
+
+use super::variables::{self, VariableReading};
 
 /// Nothing has moved for so long, in seconds: then it is told who waits for whom.
 const STILL_S: f64 = 10.0;
@@ -54,6 +58,8 @@ pub struct Reading {
     pub finding: Option<String>,
     /// What there is to say, in a sentence each: what is waited for, what is missing.
     pub remarks: Vec<String>,
+    /// The curves of the variables that are shown, of all ranks.
+    pub plots: Vec<Variable>,
 }
 
 impl Reading {
@@ -88,6 +94,9 @@ pub struct RankReading {
     pub in_call: Option<InCall>,
     /// The call sites, by the time in their calls.
     pub sites: Vec<Site>,
+    /// The performance variables that are shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<VariableReading>,
 }
 
 /// The calls of a rank between `MPI_Init` and `MPI_Finalize`.
@@ -155,6 +164,8 @@ pub struct Reader {
     /// Call sites that were looked up before.
     sites: HashMap<(String, u64), CallSite>,
     pulses: Pulses,
+    /// The variables that are shown.
+    variables: Choice,
     last: Option<Reading>,
 }
 
@@ -172,8 +183,15 @@ impl Reader {
             files: CallSites::default(),
             sites: HashMap::new(),
             pulses: Pulses::default(),
+            variables: Choice::default(),
             last: None,
         }
+    }
+
+    /// The same, which shows these performance variables only.
+    #[must_use]
+    pub fn showing(self, variables: Choice) -> Reader {
+        Reader { variables, ..self }
     }
 
     /// What the directory says at this time, which is that of the system, in seconds since 1970. When all ranks have ended by themselves
@@ -227,8 +245,11 @@ impl Reader {
         if profile.reduced.is_some() {
             return self.of_many(&profile, now);
         }
-        let ranks = profile.ranks.iter().map(|rank| of_rank(&profile, rank, open.get(&rank.rank)));
-        let mut reading = Reading { ranks: ranks.collect(), ..of_run(&profile, now) };
+        let ranks =
+            profile.ranks.iter().map(|rank| of_rank(&profile, rank, open.get(&rank.rank), &self.variables));
+        let mut plots = plots::variables(&profile);
+        plots.retain(|of| self.variables.wants(&[&of.name]));
+        let mut reading = Reading { ranks: ranks.collect(), plots, ..of_run(&profile, now) };
         self.keep_vanished(&mut reading);
         if reading.ranks.is_empty() {
             return waiting(profile.incomplete.first().cloned().unwrap_or_else(|| self.nothing_yet()));
@@ -237,6 +258,7 @@ impl Reader {
         // First what matters most.
         reading.remarks = stuck.unwrap_or_default();
         reading.remarks.extend(remarks(&profile, &reading));
+        reading.remarks.extend(variables::missing(&profile, &self.variables, reading.stage));
         reading
     }
 
@@ -367,7 +389,7 @@ fn ticks_at(rows: &TableRows, now: f64) -> u64 {
     rows.started.saturating_add((since * rows.ticks_per_second as f64) as u64)
 }
 
-fn of_rank(profile: &Profile, rank: &RankProfile, open: Option<&Open>) -> RankReading {
+fn of_rank(profile: &Profile, rank: &RankProfile, open: Option<&Open>, shown: &Choice) -> RankReading {
     let names = Names::of(profile);
     let open = open.copied();
     let run_s = open.map_or(0.0, |open| open.run_s);
@@ -391,6 +413,7 @@ fn of_rank(profile: &Profile, rank: &RankProfile, open: Option<&Open>) -> RankRe
         messages: of_matrix,
         sites: sites(rank, &names, in_call.as_ref()),
         in_call,
+        variables: variables::of_rank(rank, shown),
     }
 }
 

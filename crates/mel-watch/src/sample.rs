@@ -44,6 +44,7 @@ pub(crate) fn reading(ranks: u32, run_s: f64) -> Reading {
                 since_s: 0.25,
             }),
             sites: vec![site(44, 1.0), site(51, 0.0)],
+            variables: Vec::new(),
         }
     };
     Reading {
@@ -57,5 +58,6 @@ pub(crate) fn reading(ranks: u32, run_s: f64) -> Reading {
         ranks: (0..ranks).map(rank).collect(),
         finding: Some("Rank 0 lost 1.00 s in MPI_Recv at halo.c:44 (exchange).".into()),
         remarks: Vec::new(),
+        plots: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use mel_log::number::{date, duration};
 use mel_log::profile::quantities::Quantity;
 use mel_log::profile::text::layout::{percent, table, wrapped};
 
-use super::frame::{Frame, Row, word};
+use super::frame::{Frame, Over, Row, word};
 use super::quantities::{QUANTITIES, head, text as text_of};
 use super::reading::Stage;
 
@@ -53,6 +53,7 @@ pub fn text(frame: &Frame, directory: &Path) -> String {
     }
     if !frame.ranks.is_empty() {
         text += &ranks(frame);
+        text += &variables(frame);
         text += &sites(frame);
         text += &legend(frame);
     }
@@ -87,7 +88,7 @@ fn ranks(frame: &Frame) -> String {
         rows.push(cells);
     }
     for (name, of) in [
-        ("min", (|over| over.min) as fn(super::frame::Over) -> f64),
+        ("min", (|over| over.min) as fn(Over) -> f64),
         ("median", |over| over.median),
         ("max", |over| over.max),
     ] {
@@ -96,6 +97,16 @@ fn ranks(frame: &Frame) -> String {
         rows.push(cells);
     }
     table(&rows, &[1, 2])
+}
+
+/// The variables that the run samples, over the ranks.
+fn variables(frame: &Frame) -> String {
+    let mut rows = vec![["variable", "min", "median", "max"].map(str::to_owned).to_vec()];
+    for column in &frame.variables {
+        let of = |of: fn(Over) -> f64| column.text(column.over.map(of));
+        rows.push(vec![column.head(), of(|over| over.min), of(|over| over.median), of(|over| over.max)]);
+    }
+    if rows.len() > 1 { table(&rows, &[0]) } else { String::new() }
 }
 
 /// Of each rank, up to some, the call that it is in and the call sites where most of its time goes.

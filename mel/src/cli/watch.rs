@@ -9,6 +9,7 @@ use anyhow::ensure;
 
 use super::analyze::time;
 use super::output::{to_stdout, warn};
+use mel_log::choice::Choice;
 use mel_log::printable;
 use mel_log::setting::Setting;
 use mel_watch::elsewhere::Elsewhere;
@@ -33,6 +34,8 @@ use mel_watch::{terminal, text, web};
       in the terminal; arrows choose rank and column, s sorts, p pauses, ? explains, q quits
   mel watch mel-app-1 --every 200ms
       five times a second
+  mel watch mel-app-1 --vars 'mel_unexpected_*'
+      of a run of mel run --vars all, these variables: columns right of the others
   mel watch mel-app-1 --web
       also as a page for a browser on this machine, at an address that it prints
   mel watch mel-app-1 --once
@@ -55,6 +58,9 @@ pub struct Args {
     /// How often it is read, such as 1s or 200ms; less often where reading takes longer than a third of that
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: Duration,
+    /// Of the performance variables that the run samples (mel run --vars), show these only: names with wildcards, such as 'mel_*'. Default: all
+    #[arg(long, value_name = "LIST", default_value = "all", hide_default_value = true, value_parser = variables)]
+    pub vars: Choice,
     /// Where the run's directory is on a disk of each node: a node, and the directory there if it has another name. May be given several
     /// times. What this machine sees itself needs no --node
     ///
@@ -118,6 +124,11 @@ fn gathering(args: &Args) -> anyhow::Result<Option<Gathering>> {
     Ok(Some(Gathering::start(&args.directory, nodes, |node| words(&args.gather, node, args.every))?))
 }
 
+/// The variables of a list of patterns; of `all`, all.
+fn variables(text: &str) -> Result<Choice, String> {
+    Choice::new(if text == "all" { "" } else { text }, "")
+}
+
 /// What is shown in one go: of this machine's directory, and of those of nodes.
 fn frames(args: &Args) -> anyhow::Result<Frames> {
     Ok(match gathering(args)? {
@@ -126,7 +137,8 @@ fn frames(args: &Args) -> anyhow::Result<Frames> {
             gathering.wait_for_first(FIRST);
             Frames::gathered(gathering)
         }
-    })
+    }
+    .showing(args.vars.clone()))
 }
 
 /// A time between readings.
@@ -155,7 +167,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         once(args)?;
     } else {
         let (gathering, directory) = (gathering(args)?, args.directory.clone());
-        let make = move || gathering.map_or_else(|| Frames::new(&directory), Frames::gathered);
+        let shown = args.vars.clone();
+        let make = move || gathering.map_or_else(|| Frames::new(&directory), Frames::gathered).showing(shown);
         let feed = Feed::of(make, args.every)?;
         let setter = Setter::new(&args.directory, elsewhere(args)?);
         let page = match args.web {

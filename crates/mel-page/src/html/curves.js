@@ -1,7 +1,8 @@
 // Curves over time: the lengths of the queues of each rank, and variables with a line for each rank.
 
 import { count, duration, many } from "./units.js";
-import { $, color, data, escape, rowsOf, rowsOfTable } from "./dom.js";
+import { $, color, data, rowsOf } from "./dom.js";
+import { rangesOf, variablePlots, withPoints } from "./plots.js";
 import { lastBefore, unpack } from "./time.js";
 import { drawPauses, LABELS, Lanes, pauseAt, PAUSED, pausedLegend, pausesByRank } from "./lanes.js";
 
@@ -59,27 +60,15 @@ export function lengthsSection(section, stretch) {
   new Lanes(section, stretch, ranks.map(() => height), { drawLane: draw, tipAt, label: "length of the message queues over time" });
 }
 export function variablesSection(section, stretch) {
-  const all = data.variables.map((of) => ({ ...of, curves: of.curves.map((curve) => ({ rank: curve.rank, points: rowsOfTable(curve.points) })) }));
+  const all = withPoints(data.variables);
   if (!all.length) return section.remove();
-  const width = 420, height = 120, left = 64, right = 6, bottom = 20, top = 6, inner = width - left - right;
   // Those of the event log have the times of the timeline, and move with it.
   const moves = all[0].on_timeline && stretch;
-  const last = all.reduce((most, of) => of.curves.reduce((a, c) => Math.max(a, c.points[c.points.length - 1].time_s), most), 1e-9);
   section.insertAdjacentHTML("beforeend", `<p class="note">Samples of MPI_T variables (mel run --vars) and of what connections carry (--profile net), as the MPI, the system or MEL gives them: observed, but for the lengths and searches of queues, which are as the events are. A line for each rank; time since ${all[0].on_timeline ? "the first record of the run" : "MPI_Init"}. Of variables that count up the lines are what was counted since the start.${moves ? " It moves and zooms with the timeline." : ""}</p><div class="variables"></div>`);
-  const ranges = all.map((of) => of.curves.reduce(([low, high], c) => c.points.reduce(([a, b], { value }) => [Math.min(a, value), Math.max(b, value)], [low, high]), [0, -Infinity]));
+  const ranges = rangesOf(all);
   const draw = () => {
-    const [from, to] = moves ? [stretch.from * 1e-9, stretch.to * 1e-9] : [0, last];
-    $(".variables", section).innerHTML = all.map((of, place) => {
-      const low = ranges[place][0], high = Math.max(ranges[place][1], low + 1e-12);
-      const x = (t) => left + (t - from) / (to - from) * inner, y = (v) => top + (high - v) / (high - low) * (height - top - bottom);
-      // What is seen, and a point at either side.
-      const seen = (points) => points.filter((p, i) => (i + 1 >= points.length || points[i + 1].time_s >= from) && (i === 0 || points[i - 1].time_s <= to));
-      const path = (c, i) => `<path d="M${seen(c.points).map((p) => `${x(p.time_s).toFixed(1)},${y(p.value).toFixed(1)}`).join("L")}" fill="none" stroke-width="1.5" stroke="hsl(${Math.round(i * 360 / of.curves.length + 200) % 360} 60% 50%)"><title>rank ${c.rank}: ${count(c.points[c.points.length - 1].value)} at the end</title></path>`;
-      const grid = [low, high].map((v) => `<line class="grid" x1="${left}" x2="${width}" y1="${y(v)}" y2="${y(v)}"/><text x="${left - 4}" y="${y(v) + 4}" text-anchor="end">${count(v)}</text>`).join("");
-      const some = of.of_ranks > of.curves.length ? `, ${of.curves.length} of ${of.of_ranks} ranks: lowest and highest at the end` : "";
-      return `<figure><figcaption title="${escape(of.description)}"><b>${escape(of.name)}</b> <span class="note">${escape([of.class, of.object].filter(Boolean).join(", "))}${some}</span></figcaption>` +
-        `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(of.name)} over time">${grid}<svg x="${left}" y="0" width="${inner}" height="${height}" viewBox="${left} 0 ${inner} ${height}">${of.curves.map(path).join("")}</svg><text x="${left}" y="${height - 4}">${from ? duration(from, 6) : 0}</text><text x="${width - 6}" y="${height - 4}" text-anchor="end">${duration(to, moves ? 6 : 3)}</text></svg></figure>`;
-    }).join("");
+    const [from, to] = moves ? [stretch.from * 1e-9, stretch.to * 1e-9] : [0, ranges.last];
+    $(".variables", section).innerHTML = variablePlots(all, ranges, from, to, moves ? 6 : 3);
   };
   draw();
   let waits = false;

@@ -20,12 +20,13 @@ macro_rules! module {
 const PAGE: &str = include_str!("page.html");
 /// How pages look, that of `mel watch` too.
 pub const STYLE: &str = include_str!("page.css");
-/// Numbers as text, and what all pages share: for that of `mel watch` too.
-pub const SHARED: [Module; 2] = [module!("units"), module!("dom")];
+/// Numbers as text, what all pages share, and plots of variables: for that of `mel watch` too.
+pub const SHARED: [Module; 3] = [module!("units"), module!("dom"), module!("plots")];
 /// The page, each module after those that it imports.
-const MODULES: [Module; 20] = [
+const MODULES: [Module; 21] = [
     SHARED[0],
     SHARED[1],
+    SHARED[2],
     module!("tables"),
     module!("time"),
     module!("sites"),

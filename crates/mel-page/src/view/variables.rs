@@ -14,7 +14,7 @@ const MOST_RANKS: usize = 16;
 const MOST_POINTS: usize = 60_000;
 
 /// A variable on one object.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variable {
     /// Its name.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Variable {
 }
 
 /// The values of a rank.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
     /// The rank.
     pub rank: u32,

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mel_log::profile::quantities::Quantity;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::frame::{Frame, Row};
-use super::super::quantities::QUANTITIES;
+use super::super::quantities::{self, Shown};
 
 /// How ranks are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub struct App {
     pub frame: Arc<Frame>,
     /// The chosen rank: its line is marked, its call sites and its curve are shown.
     pub rank: u32,
-    /// The chosen quantity.
+    /// The chosen quantity, or behind these variable.
     pub column: usize,
     /// How ranks are sorted.
     pub order: Order,
@@ -76,12 +75,14 @@ impl App {
     pub fn show(&mut self, frame: &Arc<Frame>) {
         if !self.is_paused {
             self.frame = Arc::clone(frame);
+            // A variable may be gone.
+            self.column = self.column.min(quantities::columns(frame) - 1);
         }
     }
 
-    /// The chosen quantity.
-    pub fn quantity(&self) -> &'static Quantity<Row> {
-        &QUANTITIES[self.column]
+    /// The chosen column.
+    pub fn shown(&self) -> Shown<'_> {
+        quantities::column(&self.frame, self.column)
     }
 
     /// The ranks in their order, by their places in the frame.
@@ -92,7 +93,7 @@ impl App {
             Order::Down(column) => (column, true),
             Order::Up(column) => (column, false),
         };
-        let value = |place: &usize| self.frame.ranks[*place].values[column];
+        let value = |place: &usize| self.frame.ranks[*place].values.get(column).copied().flatten();
         // What is not known comes last, either way.
         places.sort_by(|a, b| match (value(a), value(b)) {
             (Some(a), Some(b)) if down => b.total_cmp(&a),
@@ -139,7 +140,7 @@ impl App {
                 }
             }
             KeyCode::Left => self.column = self.column.saturating_sub(1),
-            KeyCode::Right => self.column = (self.column + 1).min(QUANTITIES.len() - 1),
+            KeyCode::Right => self.column = (self.column + 1).min(quantities::columns(&self.frame) - 1),
             KeyCode::Up | KeyCode::Char('k') => self.go(-1),
             KeyCode::Down | KeyCode::Char('j') => self.go(1),
             KeyCode::PageUp => self.go(-page),
@@ -174,6 +175,7 @@ impl App {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::quantities::QUANTITIES;
     use super::super::super::sample::reading;
     use super::*;
 

@@ -11,7 +11,7 @@ use mel_log::printable::name;
 
 use super::super::feed::View;
 use super::super::frame::{Over, Row, word};
-use super::super::quantities::{self, QUANTITIES};
+use super::super::quantities::{self, QUANTITIES, Shown};
 use super::super::reading::Stage;
 use super::super::text::{headline, in_call};
 use super::app::{App, Order};
@@ -84,11 +84,22 @@ fn title(app: &App) -> String {
     format!("{pause}{}  {}", name(&app.directory), name(&headline(&app.frame)))
 }
 
-/// The quantities that fit, by the first and the one after the last, with the chosen one among them.
-fn visible(width: u16, chosen: usize) -> std::ops::Range<usize> {
-    let fit = (width.saturating_sub(RANK + HOST + STATE + 2) / (WIDTH + 1)).max(1) as usize;
-    let first = (chosen + 1).saturating_sub(fit);
-    first..(first + fit).min(QUANTITIES.len())
+/// The columns that fit, by the first and the one after the last, with the chosen one among them.
+fn visible(width: u16, chosen: usize, widths: &[u16]) -> std::ops::Range<usize> {
+    let space = width.saturating_sub(RANK + HOST + STATE + 2);
+    let taken = |columns: &[u16]| columns.iter().map(|width| width + 1).sum::<u16>();
+    let first = (0..chosen).find(|first| taken(&widths[*first..=chosen]) <= space).unwrap_or(chosen);
+    let end = (chosen + 1..=widths.len()).rev().find(|end| taken(&widths[first..*end]) <= space);
+    first..end.unwrap_or(chosen + 1)
+}
+
+/// The width of a column. Names of variables are not cut.
+fn width(shown: Shown<'_>) -> u16 {
+    match shown {
+        Shown::Quantity(_) => WIDTH,
+        // And the mark of how it is sorted.
+        Shown::Variable(column) => (column.head().chars().count() as u16 + 1).max(WIDTH),
+    }
 }
 
 fn right(text: String) -> Text<'static> {
@@ -96,23 +107,25 @@ fn right(text: String) -> Text<'static> {
 }
 
 fn ranks(screen: &mut Screen<'_>, app: &mut App, area: Rect) {
-    let visible = visible(area.width, app.column);
-    let widths =
-        [RANK, HOST, STATE].into_iter().chain(visible.clone().map(|_| WIDTH)).map(Constraint::Length);
+    let all = (0..quantities::columns(&app.frame)).map(|place| quantities::column(&app.frame, place));
+    let all: Vec<Shown<'_>> = all.collect();
+    let widths: Vec<u16> = all.iter().map(|shown| width(*shown)).collect();
+    let visible = visible(area.width, app.column, &widths);
+    let widths = [RANK, HOST, STATE].iter().chain(&widths[visible.clone()]).copied().map(Constraint::Length);
     let head = |place: usize| {
         let mark = match app.order {
             Order::Down(column) if column == place => "▾",
             Order::Up(column) if column == place => "▴",
             _ => "",
         };
-        let text = right(format!("{}{mark}", quantities::head(&QUANTITIES[place])));
+        let text = right(format!("{}{mark}", name(&all[place].head())));
         if place == app.column { text.style(BOLD.reversed()) } else { text.style(BOLD) }
     };
     let names = [Text::raw("rank"), Text::raw("host"), Text::raw("state")].map(|text| text.style(BOLD));
     let header = Cells::new(names.into_iter().chain(visible.clone().map(head)));
-    let over = |name: &str, of: fn(Over) -> f64| {
-        let value = |place: usize| right(quantities::text(&QUANTITIES[place], app.frame.over[place].map(of)));
-        let cells = [Text::raw(name.to_owned()), Text::raw(""), Text::raw("all")];
+    let over = |what: &str, of: fn(Over) -> f64| {
+        let value = |place: usize| right(all[place].text(all[place].over(&app.frame, place).map(of)));
+        let cells = [Text::raw(what.to_owned()), Text::raw(""), Text::raw("all")];
         Cells::new(cells.into_iter().chain(visible.clone().map(value))).style(DIM)
     };
     let mut rows =
@@ -133,7 +146,7 @@ fn ranks(screen: &mut Screen<'_>, app: &mut App, area: Rect) {
         let state = Text::styled(word(row.reading.ended), state_style(row));
         let cells = [Text::raw(row.reading.rank.to_string()), Text::raw(name(&row.reading.host)), state];
         let values =
-            visible.clone().map(|place| right(quantities::text(&QUANTITIES[place], row.values[place])));
+            visible.clone().map(|place| right(all[place].text(row.values.get(place).copied().flatten())));
         let cells = Cells::new(cells.into_iter().chain(values));
         if is_chosen { cells.reversed() } else { cells }
     };
@@ -190,20 +203,32 @@ fn call_sites(screen: &mut Screen<'_>, app: &App, area: Rect) {
 /// The chosen quantity of the chosen rank over time, the latest at the right.
 fn chosen_curve(screen: &mut Screen<'_>, app: &App, view: &View, area: Rect) {
     let Some(row) = app.chosen() else { return };
-    let quantity = app.quantity();
-    let curve = view.curve(row.reading.rank, app.column);
+    let quantity = app.shown();
+    let of_variable = match quantity {
+        Shown::Quantity(_) => None,
+        Shown::Variable(column) => column.of(&row.reading),
+    };
+    let (curve, lasts) = match of_variable {
+        None => (view.curve(row.reading.rank, app.column), app.frame.interval_s),
+        // Its samples are kept by the rank, from the beginning on.
+        Some(variable) => {
+            let curve = variable.over_time();
+            let between = variable.lasts_s() / curve.len().max(1) as f64;
+            (curve, Some(between))
+        }
+    };
     let shown = &curve[curve.len().saturating_sub(area.width as usize)..];
     let most = shown.iter().flatten().copied().fold(0.0, f64::max);
     let heights =
         shown.iter().map(|value| value.map(|value| (value / most.max(f64::MIN_POSITIVE) * 1000.0) as u64));
     let title = format!(
         " {} of rank {}: {} ({}), at most {} in {} ",
-        quantities::head(quantity),
+        name(&quantity.head()),
         row.reading.rank,
-        quantities::text(quantity, row.values[app.column]),
-        quantity.basis.word(&app.frame.backend),
-        quantities::text(quantity, (!shown.is_empty()).then_some(most)),
-        match app.frame.interval_s {
+        quantity.text(row.values.get(app.column).copied().flatten()),
+        quantity.basis(&app.frame.backend),
+        quantity.text((!shown.is_empty()).then_some(most)),
+        match lasts {
             Some(interval) => duration(interval * shown.len() as f64),
             None => "no time yet".into(),
         },
@@ -220,12 +245,14 @@ fn help(screen: &mut Screen<'_>, app: &App, area: Rect) {
         Line::raw("p   pause      q   quit      ?   this help"),
         Line::raw(""),
     ];
-    for quantity in &QUANTITIES {
-        let head = format!("{:<10}", quantities::head(quantity));
-        lines.push(Line::from(vec![
-            head.bold(),
-            format!("{} ({})", quantity.sentence, quantity.basis.word(&app.frame.backend)).into(),
-        ]));
+    // There may be no space for all: the chosen one comes first.
+    let others = (0..quantities::columns(&app.frame)).filter(|place| *place != app.column);
+    for place in std::iter::once(app.column).chain(others) {
+        let shown = quantities::column(&app.frame, place);
+        let head =
+            if place < QUANTITIES.len() { format!("{:<10}", shown.head()) } else { shown.head() + " " };
+        let sentence = shown.sentence(&app.frame.backend);
+        lines.push(Line::from(vec![name(&head).into_owned().bold(), name(&sentence).into_owned().into()]));
     }
     let text = Paragraph::new(Text::from(lines))
         .wrap(Wrap { trim: false })

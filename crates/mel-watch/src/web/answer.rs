@@ -11,6 +11,7 @@ use mel_log::profile::quantities::{Basis, Quantity, Unit};
 use serde::Serialize;
 
 use mel_page::html::{Module, SHARED, STYLE, bundle};
+use mel_page::view::variables::Variable;
 
 use super::super::feed::View;
 use super::super::frame::{Frame, Row};
@@ -108,6 +109,8 @@ struct Data<'a> {
     headline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     curve: Option<Vec<Option<f64>>>,
+    /// The curves of the variables that the run samples, of all ranks.
+    plots: &'a [Variable],
     /// What came of what was set here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     told: Vec<String>,
@@ -135,7 +138,7 @@ impl Site {
         for (mark, text) in [
             ("{{style}}", [STYLE, OWN_STYLE].concat()),
             ("{{data}}", data),
-            ("{{script}}", bundle(&[SHARED[0], SHARED[1], SCRIPT])),
+            ("{{script}}", bundle(&[&SHARED[..], &[SCRIPT]].concat())),
         ] {
             if let Some((before, after)) = page.split_once(mark) {
                 page = [before, &text, after].concat();
@@ -223,6 +226,7 @@ fn data(query: &str, view: &View, told: Vec<String>) -> Answer {
         frame: &frame,
         headline: super::super::text::headline(&frame),
         curve: rank.zip(place).map(|(rank, place)| view.curve(rank, place)),
+        plots: &frame.plots,
         told,
     };
     match serde_json::to_vec(&data) {

@@ -2,6 +2,7 @@
 
 import { bytes, count, duration, scaleOf } from "./units.js";
 import { $, data, escape } from "./dom.js";
+import { rangesOf, variablePlots, withPoints } from "./plots.js";
 
 const chosen = { rank: null, column: 0 }, order = { column: null, down: true };
 const words = { running: "running", finalised: "ended", aborted: "aborted", exited: "exited", killed: "killed" };
@@ -15,9 +16,22 @@ function valueText(quantity, value) {
 }
 const basis = (quantity) => quantity.basis === "modelled" && last.frame.backend === "peruse" ? "observed" : quantity.basis;
 
-function sortedRanks(ranks) {
-  if (order.column === null) return ranks;
-  const name = data.quantities[order.column].name, value = (row) => row.values[name];
+// All columns: the quantities, and behind them the variables that the run samples.
+function columnsOf(frame) {
+  const quantities = data.quantities.map((q, i) => ({ head: q.head, tip: `${q.meaning}: ${basis(q)}`, curve: i, over: frame.over[q.name], value: (row) => row.values[q.name], text: (value) => valueText(q, value) }));
+  const variables = (frame.variables || []).map((of) => {
+    const here = (row) => (row.variables || []).find((known) => known.name === of.name && known.object === of.object);
+    const value = (row) => { const found = here(row); return found ? (of.counts ? found.per_s ?? null : found.value) : null; };
+    const text = (value) => value === null || value === undefined ? "-" : count(value) + (of.counts ? "/s" : "");
+    const object = of.object && of.object !== "MPI_COMM_WORLD" ? `, ${of.object}` : "";
+    return { head: of.name + object, tip: `${of.description}${of.description ? " " : ""}(${of.class}${of.counts ? ", per second" : ""})`, over: of.over, value, text };
+  });
+  return quantities.concat(variables);
+}
+
+function sortedRanks(ranks, columns) {
+  if (order.column === null || !columns[order.column]) return ranks;
+  const { value } = columns[order.column];
   // What is not known comes last, either way.
   return [...ranks].sort((a, b) => {
     const [x, y] = [value(a), value(b)];
@@ -27,15 +41,15 @@ function sortedRanks(ranks) {
 }
 
 function drawRanks(frame) {
-  const { quantities } = data;
+  const columns = columnsOf(frame);
   $("#ranks thead").innerHTML = `<tr><th class="word"><button data-sort="rank">rank</button></th><th class="word">host</th><th class="word">state</th>` +
-    quantities.map((q, i) => `<th aria-sort="${i === order.column ? (order.down ? "descending" : "ascending") : "none"}" data-tip="${escape(`${q.meaning}: ${basis(q)}`)}"><button data-sort="${i}">${escape(q.head)}</button></th>`).join("") + "</tr>";
+    columns.map((q, i) => `<th aria-sort="${i === order.column ? (order.down ? "descending" : "ascending") : "none"}" data-tip="${escape(q.tip)}"><button data-sort="${i}">${escape(q.head)}</button></th>`).join("") + "</tr>";
   const over = ["min", "median", "max"].map((name) => `<tr class="over"><td>${name}</td><td></td><td></td>` +
-    quantities.map((q) => `<td>${valueText(q, frame.over[q.name] && frame.over[q.name][name])}</td>`).join("") + "</tr>");
-  const rows = sortedRanks(frame.ranks).map((row) => `<tr data-rank="${row.rank}"${row.rank === chosen.rank ? ` class="chosen"` : ""}><td>${row.rank}</td><td class="word">${escape(row.host)}</td><td class="word ${escape(row.ended)}">${words[row.ended] || ""}</td>` +
-    quantities.map((q, i) => `<td data-column="${i}"${row.rank === chosen.rank && i === chosen.column ? ` class="chosen"` : ""}>${valueText(q, row.values[q.name])}</td>`).join("") + "</tr>");
+    columns.map((q) => `<td>${q.text(q.over && q.over[name])}</td>`).join("") + "</tr>");
+  const rows = sortedRanks(frame.ranks, columns).map((row) => `<tr data-rank="${row.rank}"${row.rank === chosen.rank ? ` class="chosen"` : ""}><td>${row.rank}</td><td class="word">${escape(row.host)}</td><td class="word ${escape(row.ended)}">${words[row.ended] || ""}</td>` +
+    columns.map((q, i) => `<td${q.curve === undefined ? "" : ` data-column="${i}"`}${row.rank === chosen.rank && i === chosen.column ? ` class="chosen"` : ""}>${q.text(q.value(row))}</td>`).join("") + "</tr>");
   $("#ranks tbody").innerHTML = over.concat(rows).join("");
-  const q = quantities[chosen.column];
+  const q = data.quantities[chosen.column];
   $("#meaning").textContent = `${q.head}: ${q.meaning} (${basis(q)}).`;
 }
 
@@ -56,6 +70,12 @@ function drawCurve(frame, curve) {
   });
   $("#curve .panel").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img">${lines.join("")}<path d="${path}" fill="none" stroke="var(--wait)" stroke-width="2"/>` +
     `<text x="${left}" y="${height - 6}">${escape(duration(span * seconds, 2))} ago</text><text x="${width - right}" y="${height - 6}" text-anchor="end">now</text></svg>`;
+}
+
+function drawVariables(plots) {
+  $("#variables").hidden = !plots.length;
+  const all = withPoints(plots), ranges = rangesOf(all);
+  $("#variables .variables").innerHTML = variablePlots(all, ranges, 0, ranges.last, 3);
 }
 
 function drawSites(frame) {
@@ -81,6 +101,7 @@ function draw() {
   for (const section of ["#ranks", "#curve", "#sites"]) $(section).hidden = !shown;
   if (!shown) return;
   drawRanks(frame);
+  drawVariables(last.plots);
   drawCurve(frame, last.curve || []);
   drawSites(frame);
 }
