@@ -53,6 +53,7 @@ mod nothing_left_behind;
 mod one_file_has_all;
 mod one_screen_at_the_end;
 mod operations_below_the_calls;
+mod outputs_in_the_docs;
 mod packages_install;
 mod pages_in_a_browser;
 mod pages_show_calls;
