@@ -1,4 +1,4 @@
-//! Where a thread is while it computes, at a steady rate.
+//! Where a thread is while it computes, at a steady rate; and how fast it computes, by what the processor counts.
 //!
 //! The kernel takes the samples (`perf_event_open`, the clock of the task): registers and the top of the stack go into a ring that both map.
 //! The thread is neither interrupted by signals, which would end its sleeps early, nor does it run code of ours when it is sampled. Whoever
@@ -8,7 +8,9 @@
 //! - [`ring`]: the kernel's samples.
 //! - [`stacks`]: return addresses of the registers and the stack of a sample.
 //! - [`other_process`]: the stack of another process, which is stopped for a moment.
+//! - [`counters`]: instructions, cycles and cache misses of a thread.
 
+pub mod counters;
 pub mod other_process;
 pub mod ring;
 pub mod stacks;

@@ -123,7 +123,8 @@ pub fn is_taken(error: &io::Error) -> bool {
 
 /// The same file under a high number, an eighth below the limit and below 1024: the system's table of descriptors is as long as the
 /// highest of them. Where there is none, the file as it is.
-fn out_of_the_way(file: File) -> File {
+#[must_use]
+pub fn out_of_the_way(file: File) -> File {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a valid output.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
