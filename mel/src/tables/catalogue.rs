@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use mel_log::profile::budget::Parts;
 use mel_log::profile::efficiency::{Efficiencies, Efficiency, OfPhase};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
+use mel_log::profile::quantities::counters::COUNTERS;
 use mel_log::profile::quantities::run::EFFICIENCY;
 use mel_log::profile::quantities::times::TIMES;
 use mel_log::profile::quantities::windows::WINDOWS;
@@ -84,6 +86,10 @@ fn each_quantity_arrives_in_json_csv_and_text() {
     for group in queues::ALL {
         arrives(group, &rank, &of_rank(rank.clone()), true);
     }
+
+    let mut rank: RankProfile = row_of(&[COUNTERS]);
+    rank.budget = Some(Parts { computing_s: 2000.0, ..Parts::default() });
+    arrives(COUNTERS, &rank, &of_rank(rank.clone()), true);
 
     let times = Times { count: 3, total_s: 1.5, mean_s: 0.5, max_s: 0.75, ..Times::default() };
     let operations = [("put".to_owned(), KindProfile { started: 7, bytes: 56 })].into();

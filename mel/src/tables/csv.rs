@@ -11,6 +11,7 @@ use mel_log::profile::quantities::budget::{BUDGET, PROCESSORS, RESOURCES};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
+use mel_log::profile::quantities::counters::COUNTERS;
 use mel_log::profile::quantities::run::EFFICIENCY;
 use mel_log::profile::quantities::times::TIMES;
 use mel_log::profile::quantities::{Quantity, numbers, word_of};
@@ -123,11 +124,16 @@ impl<'a, W: Write> Lines<'a, W> {
     /// The numbers of a rank that are known by phase, too.
     fn phases(&mut self, rank: &RankProfile, row: &Row<'_>) -> io::Result<()> {
         let by_phase = rank.phases.iter().filter_map(|phase| {
-            let name = self.profile.phases.get(phase.phase as usize).filter(|_| phase.queues.is_some())?;
-            Some((Some(shown(name)), part_of(rank, phase.phase)))
+            let is_counted = phase.queues.is_some() || phase.counters.is_some();
+            let name = self.profile.phases.get(phase.phase as usize).filter(|_| is_counted)?;
+            Some((Some(shown(name)), phase.queues.is_some(), part_of(rank, phase.phase)))
         });
-        for (phase, part) in std::iter::once((row.phase, rank.clone())).chain(by_phase) {
-            for quantity in quantities(self.profile).chain(BUDGET).chain(PROCESSORS).chain(RESOURCES) {
+        let more_of_counters = COUNTERS.iter().filter(|quantity| !quantity.over_ranks);
+        for (phase, has_queues, part) in std::iter::once((row.phase, true, rank.clone())).chain(by_phase) {
+            let of_part =
+                quantities(self.profile).filter(|known| has_queues || known.group == COUNTERS[0].group);
+            let of_part = of_part.chain(more_of_counters.clone());
+            for quantity in of_part.chain(BUDGET).chain(PROCESSORS).chain(RESOURCES) {
                 let Some(value) = (quantity.of)(&part) else { continue };
                 self.out.serialize(Row { phase, ..row.of(quantity, value) })?;
             }

@@ -4,6 +4,8 @@
 //! - [`schema`], [`calls`], [`verdict`]: the types behind `profile.json`; `docs/profile.md` is their prose.
 //! - [`budget`]: where the time of the ranks goes.
 //! - [`processors`]: which processors ranks may use, how long they had none, and what the system counted of them.
+//! - [`counters`]: what the processor counted of them.
+//! - [`why`](mod@why), [`pace`]: why a rank is slow.
 //! - [`efficiency`](mod@efficiency): how well the ranks are used.
 //! - [`ends`]: how ranks ended, and where they were last seen.
 //! - [`histogram`]: distributions as sparse lists of bins.
@@ -33,6 +35,7 @@ pub mod calls;
 pub mod columns;
 pub mod communicators;
 pub mod connections;
+pub mod counters;
 pub mod efficiency;
 pub mod ends;
 pub mod file;
@@ -41,6 +44,7 @@ pub mod histogram;
 pub mod left_out;
 pub mod one_sided;
 pub mod over_ranks;
+pub mod pace;
 pub mod phases;
 pub mod planes;
 pub mod processors;
@@ -66,6 +70,7 @@ pub use attribution::{AttributedProfile, ShareProfile};
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
 pub use connections::{Connection, Port, Protocol, Purpose};
+pub use counters::Counters;
 pub use efficiency::{Efficiencies, Efficiency};
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;

@@ -70,6 +70,7 @@ pub fn part_of(rank: &RankProfile, phase: u32) -> RankProfile {
         host: rank.host.clone(),
         ended: rank.ended,
         run_s: of_phase.map_or(0.0, |known| known.run_s),
+        counters: of_phase.and_then(|known| known.counters),
         posted,
         unexpected,
         posted_search,

@@ -11,6 +11,7 @@ use super::budget::{Budget, Parts};
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};
+use super::counters::Counters;
 use super::efficiency::Efficiencies;
 use super::ends::{Ended, LastCall};
 use super::left_out::LeftOut;
@@ -118,6 +119,9 @@ pub struct RankProfile {
     /// What the operating system counted of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
+    /// What the processor counted of it outside of MPI; absent where it has no counters, or nobody may read them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
     /// The posted receive queue.
     pub posted: QueueStats,
     /// The unexpected message queue.
@@ -228,6 +232,9 @@ pub struct PhaseProfile {
     /// The part of that outside of MPI, but for what lies between the tests of a thread that polls; if calls were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing_s: Option<f64>,
+    /// What the processor counted in this phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
     /// The queues of the application's messages in this phase; absent where they were not counted, and where there are so many phases
     /// that this one has none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -549,6 +556,7 @@ mod tests {
             ..AttributedProfile::default()
         });
         (rank.lost_regions, rank.mismatched_regions) = (1, 1);
+        rank.counters = Some(Counters { cycles: Some(1), cache_misses: Some(1), ..Counters::default() });
         let members = crate::Members::from_ranks([0]);
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());

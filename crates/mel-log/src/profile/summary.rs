@@ -2,6 +2,7 @@
 
 use super::over_ranks::OverRanks;
 use super::quantities::Quantity;
+use super::quantities::counters::COUNTERS;
 use super::quantities::queues;
 use super::quantities::windows::WINDOWS;
 use super::schema::{Profile, RankProfile};
@@ -9,14 +10,22 @@ use super::schema::{Profile, RankProfile};
 /// A number that each rank has.
 pub type OfRank = Quantity<RankProfile>;
 
-/// All quantities of queues and windows that are shown across ranks, in the order of the table. The first of a group is its count.
+/// All quantities of queues, windows and counters that are shown across ranks, in the order of the table. The first of a group is its
+/// count.
 pub fn all() -> impl Iterator<Item = &'static OfRank> + Clone {
-    quantities_of(true, true)
+    quantities_of(true, true).chain(of_counters(true))
 }
 
-/// The quantities that a run has counted: of the queues, and of windows where there were any.
+/// The quantities that a run has counted: of the queues, of windows where there were any, and of the processor's counters where any rank
+/// could read them.
 pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static OfRank> + Clone {
-    quantities_of(profile.has_queues(), profile.ranks.iter().any(|rank| !rank.windows.is_empty()))
+    let any = |of: fn(&RankProfile) -> bool| profile.ranks.iter().any(of);
+    quantities_of(profile.has_queues(), any(|rank| !rank.windows.is_empty()))
+        .chain(of_counters(any(|rank| rank.counters.is_some())))
+}
+
+fn of_counters(counters: bool) -> impl Iterator<Item = &'static OfRank> + Clone {
+    COUNTERS.iter().filter(move |quantity| counters && quantity.over_ranks)
 }
 
 /// Those of queues and of windows, if they were counted.

@@ -2,19 +2,20 @@
 //!
 //! A rank that others wait for did something for longer than they did. Where its time asleep, in the operating system, or without a
 //! processor is longer by a good part of that, it is named with what goes with it: pages that were not in memory, bytes of files. Where
-//! none is, nothing is said: then it computes longer.
+//! none is, it computes longer: what is said then is where, if its stacks were sampled, and [how fast](pace), if the processor counts.
 
 use std::collections::BTreeSet;
 
 use crate::number::{duration, size};
 
+use super::pace;
 use super::stacks::{self, InFunction};
 use super::{CallSite, Finding, RankProfile};
 
 /// What explains less than this part of the time that others wait is no reason.
-const LEAST: f64 = 0.4;
+pub(super) const LEAST: f64 = 0.4;
 /// Times that are shorter, in seconds, explain nothing.
-const SHORTEST: f64 = 0.01;
+pub(super) const SHORTEST: f64 = 0.01;
 /// Fewer bytes of files are not worth a word.
 const MANY_BYTES: u64 = 1 << 20;
 /// The kernel takes about so long for a page that is new, in seconds; less pages explain nothing of its time.
@@ -79,7 +80,10 @@ pub fn explain(findings: &mut [Finding], ranks: &[RankProfile], sites: &[CallSit
         let Some(cause) = ranks.iter().find(|of| of.rank == rank) else { continue };
         let others: Vec<&RankProfile> = ranks.iter().filter(|of| of.rank != rank).collect();
         let late_s = finding.lost_by_rank_s.iter().copied().fold(0.0, f64::max);
-        finding.why = why(cause, &others, late_s).or_else(|| code(cause, &others, sites, late_s));
+        finding.why = why(cause, &others, late_s).or_else(|| {
+            let said = [code(cause, &others, sites, late_s), pace::why(cause, &others, late_s)];
+            said.into_iter().flatten().reduce(|of_code, of_pace| format!("{of_code}; {of_pace}"))
+        });
         if finding.why.is_some() {
             told.insert(rank);
         }

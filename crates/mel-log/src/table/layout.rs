@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::attributed::{self, AttributedVariable};
 use super::connections::Connection;
+use super::counted::Counted;
 use super::queues::{BriefQueues, Queues};
 use super::row::{ColumnOf, Row, row};
 use super::sampled::Sampled;
@@ -22,7 +23,7 @@ pub use super::row::Column;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout. A reader takes no other one.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -50,6 +51,8 @@ pub const MAX_THREADS_OF_WINDOW: usize = 64;
 pub const MAX_HOLDS: usize = 1024;
 /// The most rows of stacks.
 pub const MAX_STACKS: usize = 16 * 1024;
+/// The most rows of what the processor counted: one for each phase.
+pub const MAX_COUNTED: usize = MAX_PHASES + 1;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most rows of connections.
@@ -143,6 +146,8 @@ sections! {
     Holds "what holds calls up": [Hold; MAX_HOLDS], holds;
     /// Stacks of the program.
     Stacks "stacks": [Stack; MAX_STACKS], stacks, lost_stacks;
+    /// What the processor counted.
+    Counted "counters of the processor": [Counted; MAX_COUNTED], counted;
     /// Who has sent what to whom. It and what comes after it are last, so that a file is short without them.
     Traffic "traffic": [Traffic; MAX_TRAFFIC], traffic, lost_traffic;
     /// What went over the network.
@@ -257,6 +262,8 @@ row! {
     key stacks;
     /// Rows of stacks that found no space.
     key lost_stacks;
+    /// Rows of what the processor counted.
+    key counted;
     /// Rows of connections.
     key connections;
     /// Rows of connections that found no space.
@@ -745,7 +752,7 @@ impl Hold {
 }
 
 /// Columns of each kind of row, by what it is called, for the documentation. Queues and text have none that are declared.
-pub const COLUMNS: [(&str, &[ColumnOf]); 15] = [
+pub const COLUMNS: [(&str, &[ColumnOf]); 16] = [
     ("Header", Header::COLUMNS),
     ("Threads", Thread::COLUMNS),
     ("Contexts", Context::COLUMNS),
@@ -757,6 +764,7 @@ pub const COLUMNS: [(&str, &[ColumnOf]); 15] = [
     ("Traffic", Traffic::COLUMNS),
     ("Connections", Connection::COLUMNS),
     ("Stacks", Stack::COLUMNS),
+    ("Counters of the processor", Counted::COLUMNS),
     ("Sampled variables", Sampled::COLUMNS),
     ("Attributed variables", AttributedVariable::COLUMNS),
     ("Attribution: a context", attributed::AttributedContext::COLUMNS),
@@ -774,6 +782,7 @@ const _: () = {
     assert!(size_of::<Traffic>() == 576);
     assert!(size_of::<Connection>() == 128);
     assert!(size_of::<Sampled>() == 2176);
+    assert!(size_of::<Counted>() == 64);
 };
 
 #[cfg(test)]
@@ -812,7 +821,7 @@ mod tests {
         let layout = checksum::of([documented(false).as_bytes()]);
         assert_eq!(
             (VERSION, layout),
-            (11, 45_112_842),
+            (12, 2_143_221_239),
             "the layout has changed: raise VERSION, and put its checksum here"
         );
     }

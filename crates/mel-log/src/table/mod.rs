@@ -18,6 +18,7 @@
 
 pub mod attributed;
 pub mod connections;
+pub mod counted;
 pub mod durations;
 pub mod layout;
 pub mod phases;
@@ -35,6 +36,7 @@ pub use attributed::{
     Arithmetic, Attributed, AttributedContextRow, AttributedRow, AttributedVariable, AttributedVariableRow,
 };
 pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
+pub use counted::{Counted, CountedRow};
 pub use layout::{
     Column, Context, ContextKey, ContextRow, Header, Hold, HoldKind, HoldRow, Interval, IntervalKind,
     IntervalRow, Section, Thread, ThreadRow, Wait, WaitKey, WaitRow,

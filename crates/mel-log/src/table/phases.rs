@@ -1,6 +1,7 @@
 //! The phases of the program in a table: how long each was, and what is counted in it.
 
 use super::connections::Connection;
+use super::counted::{Counted, CountedRow};
 use super::layout::{Context, MAX_PHASES, STOPPED, Section, Wait};
 use super::queues::{Queues, QueuesKey, WHOSE};
 use super::reader::TableRows;
@@ -37,6 +38,7 @@ impl ProfileTable {
         self.clear_rows::<Traffic>(Section::Traffic);
         self.clear_rows::<Connection>(Section::Connections);
         self.clear_rows::<Stack>(Section::Stacks);
+        self.clear_rows::<Counted>(Section::Counted);
         self.clear_attributed();
         header.waited.set(0);
         header.collectives.set(0);
@@ -114,6 +116,14 @@ impl TableRows {
         self.collectives.retain(|interval| counts(interval.key.context));
     }
 
+    /// What the processor counted in these phases; none where it counted nothing, or nothing there.
+    pub(super) fn counters(&self, counts: impl Fn(u16) -> bool) -> Option<profile::Counters> {
+        let of_phases = self.counted.iter().filter(|row| row.key != STOPPED && counts(row.key));
+        let mut all = CountedRow::default();
+        of_phases.for_each(|row| all.join(row));
+        all.profile(self.ticks_per_second)
+    }
+
     /// The phases as a rank's profile has them, with their names.
     pub fn phase_profiles(&self) -> Vec<PhaseProfile> {
         let seconds = |ticks: u64| ticks as f64 / self.ticks_per_second.max(1) as f64;
@@ -122,6 +132,7 @@ impl TableRows {
             name: phase.name.clone(),
             run_s: seconds(phase.ticks),
             computing_s: None,
+            counters: self.counters(|of| of == phase.number),
             queues: phase.queues.clone(),
         };
         self.phases.iter().map(of_phase).collect()

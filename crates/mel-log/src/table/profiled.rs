@@ -42,6 +42,7 @@ impl TableRows {
             samples_lost: self.lost_samples.saturating_add(self.lost_sampled),
             processors: profile::processors::Processors::of(&self.definitions),
             resources: profile::Resources::of(&self.definitions),
+            counters: self.counters(|_| true),
             told: profile::told::told(&self.definitions),
             actions: self.action_profiles(),
             windows: self.windows.clone(),

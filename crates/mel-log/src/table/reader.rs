@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::attributed::{AttributedContextRow, AttributedVariable, AttributedVariableRow};
 use super::connections::ConnectionRow;
+use super::counted::{Counted, CountedRow};
 use super::layout::{
     Context, ContextRow, HEADER_BYTES, Header, Hold, HoldKind, HoldRow, Interval, IntervalRow, MAGIC,
     MAX_ATTRIBUTED, MAX_BYTES, MAX_CONTEXTS, STOPPED, Section, Thread, ThreadRow, VERSION, Wait, WaitRow,
@@ -134,6 +135,8 @@ pub struct TableRows {
     pub connections: Vec<ConnectionRow>,
     /// Where the program was outside of MPI, by samples.
     pub stacks: Vec<StackRow>,
+    /// What the processor counted, by phase.
+    pub counted: Vec<CountedRow>,
     pub sampled: Vec<SampledRow>,
     /// Rows of sampled variables that found no space.
     pub lost_sampled: u64,
@@ -357,6 +360,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
     all.traffic = traffic.into_iter().flatten().collect();
     all.connections = rows(&section(Section::Connections), ConnectionRow::of).into_iter().flatten().collect();
     all.stacks = rows(&section(Section::Stacks), |row: &Stack| row.plain(row.key()));
+    all.counted = rows(&section(Section::Counted), |row: &Counted| row.plain(row.key()));
     all.sampled = rows(&section(Section::Sampled), SampledRow::of);
     all.attributed_variables =
         rows(&section(Section::AttributedVariables), |row: &AttributedVariable| row.plain(()));

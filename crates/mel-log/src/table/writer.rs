@@ -14,6 +14,7 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
+use super::counted::Counted;
 use super::layout::{
     Context, ContextKey, HEADER_BYTES, Header, Hold, HoldRow, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED,
     MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_HOLDS, MAX_INTERVALS, MAX_THREADS, Section, Thread,
@@ -380,6 +381,17 @@ impl ProfileTable {
     /// The row of stacks, which [`add_stack`](ProfileTable::add_stack) has given.
     pub fn stack(&self, index: u32) -> &Stack {
         self.row(Section::Stacks, index as usize)
+    }
+
+    /// Adds the row of what the processor counts in a phase; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_counted(&self, phase: u16) -> Option<u32> {
+        self.add_row(Section::Counted, |row: &Counted| row.phase.set(phase.into()))
+    }
+
+    /// The row of a phase, which [`add_counted`](ProfileTable::add_counted) has given.
+    pub fn counted(&self, index: u32) -> &Counted {
+        self.row(Section::Counted, index as usize)
     }
 
     /// These rows, as many as there is space for, are what holds up calls now. One thread at a time.

@@ -6,6 +6,7 @@
 //! - [`queues`], [`windows`](mod@windows): message queues and one-sided communication of a rank.
 //! - [`calls`], [`communicators`]: what was done from each call site, and on each communicator.
 //! - [`connections`](mod@connections): connections over networks, and interfaces.
+//! - [`counters`](mod@counters): what the processor counted of a rank.
 //! - [`sites`]: calls of all ranks together, by function and call site.
 //! - [`times`]: times of a rank; [`run`]: a run as a whole, and how well its ranks are used.
 //!
@@ -20,6 +21,7 @@ pub mod budget;
 pub mod calls;
 pub mod communicators;
 pub mod connections;
+pub mod counters;
 pub mod queues;
 pub mod run;
 pub mod sites;
@@ -43,6 +45,10 @@ pub enum Unit {
     PerSecond,
     /// Bytes per second.
     BytesPerSecond,
+    /// A quotient, of which digits behind the point matter.
+    Ratio,
+    /// Cycles per second.
+    Hertz,
 }
 
 impl Unit {
@@ -52,9 +58,10 @@ impl Unit {
             Unit::Count => "count",
             Unit::Seconds => "s",
             Unit::Bytes => "bytes",
-            Unit::Share => "1",
+            Unit::Share | Unit::Ratio => "1",
             Unit::PerSecond => "1/s",
             Unit::BytesPerSecond => "bytes/s",
+            Unit::Hertz => "Hz",
         }
     }
 
@@ -66,6 +73,8 @@ impl Unit {
             Unit::Seconds => duration(value),
             Unit::Bytes | Unit::BytesPerSecond => size(value),
             Unit::Share => percent(value),
+            Unit::Ratio => format!("{value:.2}"),
+            Unit::Hertz => format!("{:.2} GHz", value * 1e-9),
         }
     }
 }
@@ -242,12 +251,13 @@ mod tests {
     use super::*;
 
     /// Each table of `docs/profile.md` that is made of the catalogue.
-    fn tables() -> [(&'static str, String); 12] {
+    fn tables() -> [(&'static str, String); 13] {
         [
             ("budget", documentation(budget::BUDGET)),
             ("efficiency", documentation(run::EFFICIENCY)),
             ("processors", documentation(budget::PROCESSORS)),
             ("resources", documentation(budget::RESOURCES)),
+            ("counters", documentation(counters::COUNTERS)),
             ("queue", documentation(queues::POSTED)),
             ("searches", documentation(queues::POSTED_SEARCHES)),
             ("communicators", documentation(communicators::COMMUNICATORS)),
