@@ -1,4 +1,6 @@
 //! Why a rank is slow that others wait for: each planted reason is told of the right rank, and none of one that computes longer.
+//!
+//! What the processor counts is made up, so that it is the same on each machine: `MEL_FAKE_COUNTERS`.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,18 +23,33 @@ fn run_with(
 ) -> (Finished, Profile) {
     let output = directory.join("run");
     let job = Job::new(mpi, 2, compile_special(mpi, "slow_rank")).args([mode]).current_dir(directory);
-    let job = job.launched_by(before);
+    // What the processor itself counts is another thing on each machine.
+    let job = job.launched_by(before).env("MEL_COUNTERS", "0");
+    finished(job, mode, options, &output)
+}
+
+/// Runs two ranks, the counters of whose processors grow by these rates.
+fn counted(mpi: &Mpi, mode: &str, rates: &str, directory: &Path) -> (Finished, Profile) {
+    let job = Job::new(mpi, 2, compile_special(mpi, "slow_rank")).args([mode]).current_dir(directory);
+    finished(job.env("MEL_FAKE_COUNTERS", rates), mode, &[], &directory.join("run"))
+}
+
+fn finished(job: Job<'_>, mode: &str, options: &[&str], output: &Path) -> (Finished, Profile) {
     let run = job
         .under_mel(["-o".as_ref(), output.as_os_str()].into_iter().chain(options.iter().map(OsStr::new)))
         .run();
     run.expect(run.code == Some(0) && run.stdout.contains("OK"), mode);
-    (run, Profile::read(&output))
+    (run, Profile::read(output))
 }
 
 /// What the verdict says of why rank 1 is slow.
 fn why(mpi: &Mpi, mode: &str) -> Option<String> {
     let directory = fresh_dir();
-    let (_, profile) = run(mpi, mode, &[], directory.path());
+    why_in(mpi, mode, &run(mpi, mode, &[], directory.path()).1)
+}
+
+/// What a verdict says of why rank 1 is slow, which it names.
+fn why_in(mpi: &Mpi, mode: &str, profile: &Profile) -> Option<String> {
     let verdict = profile.json()["verdict"].as_array().cloned().unwrap_or_default();
     let finding = verdict.iter().find(|finding| finding["cause_rank"] == 1);
     let finding = finding.unwrap_or_else(|| panic!("{}, {mode}: rank 1 is named: {verdict:#?}", mpi.name));
@@ -124,5 +141,89 @@ fn a_function_that_takes_longer() {
         };
         let whole = stacks.iter().filter(|stack| is_whole(stack)).count();
         assert!(whole * 10 >= stacks.len() * 8, "{}: {whole} of {} stacks are whole", mpi.name, stacks.len());
+    }
+}
+
+/// What both ranks count where they are alike: two instructions per cycle at 2.5 GHz, and a miss in a thousand instructions.
+const ALIKE: &str = "instructions=5e9;cycles=2.5e9;misses=5e6";
+
+/// The rates of which the last rank has these instead.
+fn but(rates: &str) -> String {
+    format!("{ALIKE};{rates}")
+}
+
+#[test]
+fn what_the_processor_counts_tells_why_a_rank_computes_longer() {
+    let cases = [
+        // It computes twice as long, at the same pace.
+        ("", "rank 1 needs 2.0 times the instructions of the others: its part is larger"),
+        (
+            "instructions=2.5e9@1;misses=2.5e6@1",
+            "rank 1 has as many instructions as the others, at 0.5 of their pace (1.00",
+        ),
+        (
+            "instructions=2.5e9@1;cycles=1.25e9@1;misses=2.5e6@1",
+            "rank 1 has as many instructions as the others, and its processor runs at 0.5 of their frequency (1.25 GHz, \
+             the others 2.50)",
+        ),
+        (
+            "instructions=2.5e9@1;misses=2e7@1",
+            "and misses its caches 8.0 times as often (8.0 times in a thousand",
+        ),
+    ];
+    for mpi in &Mpi::all() {
+        for (rates, expected) in cases {
+            let directory = fresh_dir();
+            let (run, profile) = counted(mpi, "twice", &but(rates), directory.path());
+            let said = why_in(mpi, rates, &profile).unwrap_or_default();
+            // Ranks without a processor of their own for a while, as on a busy machine, are a little longer or shorter.
+            let is_it = [
+                expected,
+                &expected.replace("2.0 times", "1.9 times"),
+                &expected.replace("2.0 times", "2.1 times"),
+            ]
+            .iter()
+            .any(|expected| said.contains(*expected));
+            run.expect(is_it, &format!("{}: {said}, and not {expected}", mpi.name));
+        }
+    }
+}
+
+/// Nothing is said of ranks that are alike, nor where one is slower and nobody waits for it; their numbers are in the profile.
+#[test]
+fn of_ranks_that_compute_as_long_nothing_is_said() {
+    for mpi in &Mpi::all() {
+        for rates in [ALIKE.to_owned(), but("instructions=2.5e9@1")] {
+            let directory = fresh_dir();
+            let (run, profile) = counted(mpi, "alike", &rates, directory.path());
+            let verdict = profile.json()["verdict"].as_array().cloned().unwrap_or_default();
+            let is_silent = verdict
+                .iter()
+                .all(|finding| !finding["why"].as_str().is_some_and(|why| why.contains("instructions")));
+            run.expect(is_silent, &format!("{}: {verdict:#?}", mpi.name));
+            let counters = &profile.json()["ranks"][0]["counters"];
+            let number = |key: &str| counters[key].as_f64().unwrap_or_default();
+            // Half a second of work, and what MPI itself does at the ends.
+            let worked = number("on_processor_s");
+            run.expect(
+                (0.45..0.7).contains(&worked) && number("observed_s") >= worked,
+                &format!("{}: {counters:#}", mpi.name),
+            );
+            let pace = number("instructions") / number("cycles");
+            run.expect((pace - 2.0).abs() < 0.01, &format!("{}: {counters:#}", mpi.name));
+            let of_processor = number("instructions") / number("on_processor_s");
+            run.expect((of_processor / 5e9 - 1.0).abs() < 0.01, &format!("{}: {counters:#}", mpi.name));
+        }
+    }
+}
+
+/// Where the processor has no counters nothing is said of them, and what it counts is in no number of those that it does not.
+#[test]
+fn without_counters_there_are_no_numbers_and_no_lines() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let (run, profile) = run(mpi, "alike", &[], directory.path());
+        run.expect(profile.json()["ranks"][0]["counters"].is_null(), "they are left alone");
+        run.expect(!run.stderr.contains("counter"), "and nobody speaks of them");
     }
 }

@@ -44,6 +44,10 @@ pub struct Config {
     pub budget: Option<Share>,
     /// Whether stacks of the program are sampled (`MEL_SAMPLE`).
     pub sample: bool,
+    /// Whether the processor's counters are read while the program computes; not with `MEL_COUNTERS=0`, nor where calls are not counted.
+    pub counters: bool,
+    /// Rates of counters that are made up, in their place (`MEL_FAKE_COUNTERS`), for tests.
+    pub fake_counters: Option<String>,
     /// First and last ranks of those that idle by design (`MEL_IDLE`).
     pub idle: Vec<(u64, u64)>,
     /// Plugins (`MEL_PLUGINS`), and where they are looked for (`MEL_PLUGINS_PATH`), with colons between them. Where there are some, `vars` is
@@ -180,6 +184,7 @@ impl Config {
             lines: reader.is_on(&settings::LINES),
             full: reader.is_on(&settings::FULL),
             sample: reader.is_on(&settings::SAMPLE),
+            fake_counters: reader.text(&settings::FAKE_COUNTERS),
             leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
             trace: reader.is_on(&settings::TRACE) || check,
             call_sites: reader.is_on(&settings::CALLSITES) || check,
@@ -208,6 +213,8 @@ impl Config {
         config.attribute = reader.variables(&settings::ATTRIBUTE);
         config.call_profile |= config.attribute.is_some();
         config.call_profile |= config.sample;
+        let is_off = reader.text(&settings::COUNTERS).is_some_and(|value| value == "0");
+        config.counters = config.call_profile && !is_off;
         config.budget = reader.value(&settings::ATTRIBUTE_BUDGET, share).flatten().map(Share);
         if !config.plugins.is_empty() && config.vars.is_none() {
             // The sampler runs, and samples what they want.

@@ -2,8 +2,8 @@
 
 use crate::consumer::{Consumer, Parts};
 use crate::{
-    attribution, calls, code, holds, matrix, plugins, policies, queues, registry, requests, trace, vars,
-    watchdog, windows,
+    attribution, calls, code, counters, holds, matrix, plugins, policies, queues, registry, requests, trace,
+    vars, watchdog, windows,
 };
 
 /// Makes a consumer, where the user wants it.
@@ -12,7 +12,7 @@ type Make = fn(&Parts) -> Option<&'static dyn Consumer>;
 /// All consumers. Hooks are registered in this order, behind that of the session and before those of the sources: calls are entered in it
 /// and returned from in the reverse one. All else is done in this order, too.
 #[rustfmt::skip]
-const ALL: [Make; 16] = [
+const ALL: [Make; 17] = [
     // What they do as a call is entered sets and reads variables: before anybody attributes what these do. The first reads its last
     // samples before plugins, which are told of them, end.
     vars::consumer,
@@ -34,8 +34,9 @@ const ALL: [Make; 16] = [
     windows::consumer,
     // What they set does not change what the call under way has counted at its entry.
     policies::consumer,
-    // What is sampled between this and the real function is nobody's work.
+    // What is sampled or counted between these and the real function is nobody's work.
     code::consumer,
+    counters::consumer,
     // Nearest to the real function: what it records is the call itself.
     trace::log::consumer,
 ];

@@ -43,6 +43,7 @@ pub mod config;
 pub mod consumer;
 mod consumers;
 mod controls;
+mod counters;
 mod described;
 pub mod directory;
 pub mod disks;

@@ -191,6 +191,25 @@ catalogue! {
         more: "sampling.md",
         ..GIVEN
     };
+    /// Whether the processor's counters are read.
+    COUNTERS = Setting {
+        name: "MEL_COUNTERS",
+        kind: Kind::Off,
+        short: "Leave the processor's counters alone: instructions, cycles and cache misses, by which the verdict says \
+                why a rank computes longer. For programs that use all of them themselves",
+        more: "verdict.md#what-the-processor-counts",
+        ..INHERITED
+    };
+    /// Counters that are made up.
+    FAKE_COUNTERS = Setting {
+        name: "MEL_FAKE_COUNTERS",
+        kind: Kind::Assignments,
+        short: "For tests on machines without counters: in place of the processor's, numbers that grow by these rates \
+                for each second on a processor: instructions, cycles, misses, of all ranks or of some \
+                (instructions=2e9;instructions=1e9@1). The later one holds",
+        more: "verdict.md#what-the-processor-counts",
+        ..INHERITED
+    };
     /// Plugins.
     PLUGINS = Setting {
         name: "MEL_PLUGINS",

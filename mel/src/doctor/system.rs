@@ -1,12 +1,14 @@
 //! The clock, traces, where a run's directory is made, containers, and settings that are there already.
 
 use std::env;
+use std::io;
 use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use code_samples::counters::KernelCounters;
 use mel_log::settings;
 
 use super::Finding;
@@ -20,6 +22,7 @@ pub(super) fn examine() -> Vec<Finding> {
     // Without the library there is another finding.
     let is_tsc = probe::one(&["clock".as_ref()]).ok();
     let mut findings: Vec<Finding> = is_tsc.map(clock).into_iter().collect();
+    findings.push(counters(KernelCounters::of_this_thread().map(|counters| counters.names())));
     findings.push(otf2());
     findings.extend(host_name());
     findings.push(directory(Path::new(".")));
@@ -39,6 +42,26 @@ fn clock(is_tsc: bool) -> Finding {
              it is the host that decides",
         ),
     }
+}
+
+/// What the processor counts, which was tried.
+fn counters(tried: io::Result<Vec<&'static str>>) -> Finding {
+    let error = match tried {
+        Ok(names) => return Finding::ok("counters", format!("the processor counts {}", names.join(", "))),
+        Err(error) => error,
+    };
+    let (found, remedy) = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM | libc::ENOSYS) => (
+            format!("the kernel does not let programs read the processor's counters: {error}"),
+            "set /proc/sys/kernel/perf_event_paranoid to 2 or less; in a container, let it call perf_event_open",
+        ),
+        _ => (
+            format!("the processor shows no counters: {error}"),
+            "in a virtual machine it is the host that decides whether there are any",
+        ),
+    };
+    let means = "the verdict does not say whether a rank that computes longer has more instructions, or a slower pace";
+    Finding::less("counters", found, means, remedy)
 }
 
 fn otf2() -> Finding {
@@ -146,6 +169,15 @@ mod tests {
     fn a_slower_clock_is_less() {
         assert_eq!(clock(true).level, Level::Ok);
         assert_eq!(clock(false).level, Level::Less);
+    }
+
+    #[test]
+    fn counters_that_nobody_may_read_have_another_remedy_than_none() {
+        let of = |error| counters(Err(io::Error::from_raw_os_error(error)));
+        assert!(of(libc::EACCES).remedy.contains("perf_event_paranoid"), "{:?}", of(libc::EACCES));
+        assert!(of(libc::ENOENT).remedy.contains("virtual machine"), "{:?}", of(libc::ENOENT));
+        let ok = counters(Ok(vec!["instructions", "cycles"]));
+        assert_eq!((ok.level, &*ok.found), (Level::Ok, "the processor counts instructions, cycles"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 /* The last rank comes late to a barrier, for a reason that is given: `faults` (pages that are new each time), `writes` (a file that is
-   written through), `sleeps`, `stopped` (a child stops it and lets it go on), `hog` (a child computes on its processor), `computes`. Given
-   a number of milliseconds for each of ten steps. */
+   written through), `sleeps`, `stopped` (a child stops it and lets it go on), `hog` (a child computes on its processor), `computes`. In
+   `twice` it computes twice as long as the others, in `alike` as long, by the time on a processor. Given a number of milliseconds for
+   each of ten steps. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -68,6 +69,18 @@ static void stopped_until(double until)
     waitpid(child, NULL, 0);
 }
 
+static void compute_for(double work_s)
+{
+    struct timespec used;
+    double end = -1, spent;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        spent = used.tv_sec + used.tv_nsec * 1e-9;
+        if (end < 0)
+            end = spent + work_s;
+    } while (spent < end);
+}
+
 static void beside_a_hog(double work_s)
 {
     /* Both on one processor: half of the time each. */
@@ -78,16 +91,7 @@ static void beside_a_hog(double work_s)
         compute_until(now() + 2 * work_s);
         _exit(0);
     }
-    struct timespec used;
-    double end = -1;
-    do {
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-        double spent = used.tv_sec + used.tv_nsec * 1e-9;
-        if (end < 0)
-            end = spent + work_s;
-        else if (spent >= end)
-            break;
-    } while (1);
+    compute_for(work_s);
     waitpid(child, NULL, 0);
 }
 
@@ -115,6 +119,10 @@ int main(int argc, char **argv)
                 beside_a_hog(length);
             else
                 compute_until(until);
+        } else if (!strcmp(mode, "alike")) {
+            compute_for(length);
+        } else if (!strcmp(mode, "twice")) {
+            compute_for(world_rank() == slow ? length : length / 2);
         } else if (world_rank() == slow) {
             if (!strcmp(mode, "faults"))
                 fault_until(until);
