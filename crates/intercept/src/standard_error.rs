@@ -35,7 +35,7 @@ pub fn write(text: &str) {
     }
 }
 
-/// Says something in one line, which begins with [`MARK`]. As [`write`] otherwise.
+/// Says something in one line, which begins with [`MARK`]. As [`write()`] otherwise.
 pub fn say(line: &str) {
     write(&format!("{MARK}{}\n", line.replace('\n', " ")));
 }
