@@ -34,6 +34,6 @@ pub mod windows;
 pub use job::{Finished, Job, Output, Running};
 pub use mpi::Mpi;
 pub use program::{
-    Exit, Expectation, Leaves, Program, compile_preloadable, compile_source, compile_special,
-    compile_verdicts, compile_with_events,
+    Exit, Expectation, Leaves, Program, compile_for_scorep, compile_preloadable, compile_source,
+    compile_special, compile_verdicts, compile_with_events,
 };

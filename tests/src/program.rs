@@ -205,6 +205,20 @@ pub fn compile_with_events(mpi: &Mpi, name: &str) -> PathBuf {
     compile(mpi, &source, &[&source, &programs.join("check.h")], &flags)
 }
 
+/// Compiles a C file that uses Score-P's interface for metric plugins, by the header in `programs/scorep`.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub fn compile_for_scorep(mpi: &Mpi, source: &Path, flags: &[&str]) -> PathBuf {
+    let programs = root().join("tests/programs/scorep");
+    let mut include = OsString::from("-I");
+    include.push(&programs);
+    let flags = ["-std=gnu11".into(), include].into_iter().chain(flags.iter().map(OsString::from));
+    let header = programs.join("scorep/SCOREP_MetricPlugins.h");
+    compile(mpi, source, &[source, &header], &flags.collect::<Vec<_>>())
+}
+
 /// Compiles one C file that is no test program, such as an example, for `mpi`.
 ///
 /// # Panics

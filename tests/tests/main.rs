@@ -43,6 +43,7 @@ mod matrices;
 mod matrices_are_shown;
 mod matrices_beside_open_mpi;
 mod memory_added;
+mod metrics_of_score_p;
 mod mistakes_are_found;
 mod mpi4py;
 mod mpi_inside_the_program;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use mel_verdict::replay::{self, Most, Need, Paths, Waited, WhatIf};
+use mel_verdict::replay::{self, Most, Need, Paths, Replay, Waited, WhatIf};
 use mel_verdict::{Blame, Wait};
 
 use crate::did::Did;
@@ -64,15 +64,35 @@ pub enum Follows {
     /// Nothing.
     #[default]
     Nothing,
-    /// The paths of all ranks.
-    Paths(Paths),
+    /// The paths of all ranks; what is needed for the rest, as far as there is room for it.
+    Paths(Paths, Option<Box<Recorded>>),
     /// The run under suppositions, and who did what on the path.
     WhatIf(WhatIf, OnPath),
+}
+
+/// Calls and times outside of MPI of which no more than so many are recorded.
+const MOST_RECORDED: usize = 1 << 20;
+
+/// All that is needed to follow the run once more without reading it again.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Calls with what they need.
+    pub replay: Replay,
+    /// Since when ranks were outside of MPI, and the call that ended that.
+    pub outside: Vec<(u64, Call)>,
+}
+
+impl Recorded {
+    fn has_room(&self) -> bool {
+        self.replay.len() < MOST_RECORDED && self.outside.len() < MOST_RECORDED
+    }
 }
 
 /// What a call needs of other ranks, as far as it matters.
 #[derive(Clone, Debug, Default)]
 struct Needs {
+    /// As it is recorded.
+    recorded: Option<usize>,
     most: Option<Most>,
     latest: replay::Latest,
 }
@@ -230,8 +250,10 @@ impl<'a> Judge<'a> {
             }
             Step::Window(window, call, what) => self.event(call.end, What::Window(window, call, what)),
             Step::Outside(since, call) => {
-                if let Follows::WhatIf(_, path) = &mut self.follows {
-                    path.outside(&call, since);
+                match &mut self.follows {
+                    Follows::WhatIf(_, path) => path.outside(&call, since),
+                    Follows::Paths(_, Some(recorded)) => recorded.outside.push((since, call)),
+                    _ => {}
                 }
                 self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
             }
@@ -299,7 +321,10 @@ impl<'a> Judge<'a> {
     fn end(&mut self) {
         for call in &self.finalizes {
             match &mut self.follows {
-                Follows::Paths(paths) => paths.ends(&call.step()),
+                Follows::Paths(paths, recorded) => {
+                    paths.ends(&call.step());
+                    recorded.iter_mut().for_each(|recorded| recorded.replay.ends(call.step()));
+                }
                 Follows::WhatIf(what_if, _) => what_if.ends(&call.step()),
                 _ => {}
             }
@@ -400,7 +425,15 @@ impl<'a> Judge<'a> {
     /// What calls need of other ranks, as far as it matters.
     fn needs(&mut self, needs: &[Need]) -> Needs {
         match &mut self.follows {
-            Follows::Paths(paths) => Needs { most: paths.most(needs.iter().copied()), ..Needs::default() },
+            Follows::Paths(paths, recorded) => {
+                // Of too many calls nothing is kept, and the trace is read again.
+                if recorded.as_ref().is_some_and(|recorded| !recorded.has_room()) {
+                    *recorded = None;
+                }
+                let kept = |recorded: &mut Box<Recorded>| recorded.replay.needs(needs.iter().copied());
+                let recorded = recorded.as_mut().map(kept);
+                Needs { recorded, most: paths.most(needs.iter().copied()), ..Needs::default() }
+            }
             Follows::WhatIf(what_if, _) => Needs { latest: what_if.latest(needs), ..Needs::default() },
             _ => Needs::default(),
         }
@@ -409,7 +442,12 @@ impl<'a> Judge<'a> {
     /// A call is over that needed this.
     fn follow(&mut self, call: &Call, needs: &Needs) {
         match &mut self.follows {
-            Follows::Paths(paths) => paths.call(&call.step(), needs.most.as_ref()),
+            Follows::Paths(paths, recorded) => {
+                paths.call(&call.step(), needs.most.as_ref());
+                if let Some((recorded, kept)) = recorded.as_mut().zip(needs.recorded) {
+                    recorded.replay.call(call.step(), kept);
+                }
+            }
             Follows::WhatIf(what_if, _) => what_if.call(&call.step(), &needs.latest),
             _ => {}
         }
@@ -452,7 +490,7 @@ impl<'a> Judge<'a> {
 
     /// It is not known what a call needs of which rank.
     fn not_known(&mut self) {
-        if let Follows::Paths(paths) = &mut self.follows {
+        if let Follows::Paths(paths, _) = &mut self.follows {
             paths.not_known();
         }
     }

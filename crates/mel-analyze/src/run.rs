@@ -63,25 +63,31 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
         });
         (judge.finish(), spans)
     };
-    let follows = if is_whole { Follows::Paths(Paths::default()) } else { Follows::Nothing };
+    let follows =
+        if is_whole { Follows::Paths(Paths::default(), Some(Box::default())) } else { Follows::Nothing };
     let ((found, follows), spans) = pass(follows, tick);
     let mut losses = Losses::of(&names, logs, found, &spans);
     if !is_whole || spans.iter().any(|span| !span.finalized) {
         return losses.analysis(&names, logs.len(), &spans, None);
     }
-    // What would be won is known when the whole run has been seen: it is looked at once more.
-    let computed = match &follows {
-        Follows::Paths(paths) => Computed { ranks: paths.computed().collect(), path: paths.longest() },
-        _ => Computed::default(),
+    // What would be won is known when the whole run has been seen: it is followed once more.
+    let (computed, recorded) = match follows {
+        Follows::Paths(paths, recorded) => {
+            (Computed { ranks: paths.computed().collect(), path: paths.longest() }, recorded)
+        }
+        _ => (Computed::default(), None),
     };
-    drop(follows);
     let (keys, supposed): (Vec<_>, Vec<_>) = losses.suppositions().into_iter().unzip();
     let mut on_path = OnPath::new(computed.path.as_ref().unwrap_or(&CriticalPath::default()));
-    if !keys.is_empty() || computed.path.is_some() {
+    let is_sure = computed.path.is_some();
+    if let Some(recorded) = recorded {
+        losses.won(keys.into_iter().zip(recorded.replay.won(supposed)), is_sure);
+        recorded.outside.iter().for_each(|(since, call)| on_path.outside(call, *since));
+    } else if !keys.is_empty() || is_sure {
         let ((_, follows), _) = pass(Follows::WhatIf(WhatIf::new(supposed), on_path), &|_| {});
         on_path = match follows {
             Follows::WhatIf(what_if, on_path) => {
-                losses.won(keys.into_iter().zip(what_if.won()), computed.path.is_some());
+                losses.won(keys.into_iter().zip(what_if.won()), is_sure);
                 on_path
             }
             _ => OnPath::default(),

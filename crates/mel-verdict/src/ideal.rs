@@ -101,7 +101,7 @@ impl OfRank {
         let next = self.in_mpi.partition_point(|of| of.0 < time);
         let in_mpi = next.checked_sub(1).map_or(0, |place| {
             let (begin, end, before) = self.in_mpi[place];
-            before + time.min(end) - begin
+            before + (time.min(end) - begin)
         });
         ((time - self.begin).saturating_sub(in_mpi) as f64 * self.outside) as u64
     }

@@ -891,20 +891,22 @@ impl Together {
     /// Whose data a process needs, and when those came that it waited for without that.
     fn needs(&self, part: &Part<'_>, parts: &[Part<'_>]) -> (Needed, Vec<(u32, u64)>) {
         let own = part.rank.rank;
-        let these = |wanted: &dyn Fn(&Part<'_>) -> bool| {
-            let places = (0..).zip(parts).filter(|(_, other)| wanted(other));
-            Needed::These(places.map(|(place, _)| place).collect())
-        };
         let needed = match self.waits {
             _ if self.group.is_some() => Needed::Unknown,
             Some(Waits::All) | None => Needed::All,
-            Some(Waits::ForRoot) => these(&|other| {
-                let root = self.root.unwrap_or(own);
-                own != root && other.rank.rank == root
-            }),
+            Some(Waits::ForRoot) => {
+                let root = self.root.filter(|root| *root != own);
+                let place = parts.iter().position(|other| Some(other.rank.rank) == root);
+                Needed::These(place.into_iter().collect())
+            }
             Some(Waits::RootForAll) if self.root == Some(own) => Needed::All,
             Some(Waits::RootForAll) => Needed::These(Vec::new()),
-            Some(Waits::ForLower) => these(&|other| other.rank.rank < own),
+            // Of many only whoever came last.
+            Some(Waits::ForLower) => {
+                let lower = (0..).zip(parts).filter(|(_, other)| other.rank.rank < own);
+                let last = lower.max_by_key(|(_, other)| other.starts);
+                Needed::These(last.map(|(place, _)| place).into_iter().collect())
+            }
             Some(Waits::Neighbours) => Needed::Unknown,
         };
         let waits = part.waits.map_or_else(Vec::new, |waits| self.waits(part, parts, waits.1));

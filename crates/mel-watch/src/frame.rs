@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mel_log::profile::Ended;
+use mel_log::profile::{Efficiency, Ended};
 use mel_page::view::variables::Variable;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -34,6 +34,12 @@ pub struct Frame {
     pub started_unix_s: f64,
     /// Number of ranks of the run.
     pub world_size: u32,
+    /// How well the ranks are used so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<Efficiency>,
+    /// The same of the last interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency_now: Option<Efficiency>,
     /// What costs most time so far, in a sentence; estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
@@ -125,6 +131,8 @@ impl Frame {
             backend: reading.backend.clone(),
             started_unix_s: reading.started_unix_s,
             world_size: reading.world_size,
+            efficiency: reading.efficiency.clone(),
+            efficiency_now: now(&reading.ranks, &earlier),
             finding: reading.finding.clone(),
             remarks: reading.remarks.clone(),
             over: (0..QUANTITIES.len()).map(|place| over(&ranks, place)).collect(),
@@ -188,6 +196,21 @@ fn last(rank: &RankReading, before: Option<&RankReading>, seconds: f64) -> Last 
     }
 }
 
+/// How well the ranks that were counted were used since the reading before; none where several threads of a rank were in MPI at once.
+fn now(ranks: &[RankReading], before: &BTreeMap<u32, &RankReading>) -> Option<Efficiency> {
+    let of = |rank: &RankReading| {
+        let before = before.get(&rank.rank)?;
+        let in_mpi = rank.calls?.mpi_s - before.calls?.mpi_s;
+        Some((rank.rank, rank.run_s - before.run_s, in_mpi)).filter(|of| of.1 > 0.0)
+    };
+    let known: Vec<(u32, f64, f64)> = ranks.iter().filter_map(of).collect();
+    // What has returned only now was in MPI before, too.
+    let is_one_thread = known.iter().all(|(_, seconds, in_mpi)| *in_mpi <= 1.05 * seconds);
+    let longest = known.iter().map(|of| of.1).fold(0.0, f64::max);
+    let useful = known.into_iter().map(|(rank, seconds, in_mpi)| (rank, (seconds - in_mpi).max(0.0)));
+    Efficiency::of(useful, longest).filter(|_| is_one_thread)
+}
+
 /// The time in the calls of each site, as a share of so many seconds.
 fn sites_now(rank: &RankReading, before: Option<&RankReading>, seconds: f64) -> Vec<Option<f64>> {
     let Some(before) = before.filter(|_| seconds > 0.0) else { return vec![None; rank.sites.len()] };
@@ -238,6 +261,10 @@ mod tests {
         close(value(2, "calls_per_s").0.unwrap(), 100.0);
         assert_eq!(value(2, "messages_per_s"), (None, None));
         close(frame.ranks[2].sites_now[0].unwrap(), 0.2);
+        let efficiency = frame.efficiency_now.unwrap();
+        close(efficiency.parallel_efficiency, 0.85);
+        close(efficiency.load_balance, 0.85);
+        assert_eq!((first.efficiency_now, efficiency.busiest_rank), (None, 0));
     }
 
     #[test]

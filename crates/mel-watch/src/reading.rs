@@ -7,7 +7,7 @@ use mel_convert::callsites::CallSites;
 use mel_log::choice::Choice;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::sums::{self, Names};
-use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind, left_out};
+use mel_log::profile::{CallSite, Efficiency, Ended, Profile, RankProfile, TrafficKind, WaitKind, left_out};
 use mel_log::ranks::RankRanges;
 use mel_log::table::TableRows;
 use mel_log::table::layout::STOPPED;
@@ -54,6 +54,8 @@ pub struct Reading {
     pub world_size: u32,
     /// The ranks of which something is known, ascending.
     pub ranks: Vec<RankReading>,
+    /// How well the ranks are used so far.
+    pub efficiency: Option<Efficiency>,
     /// What costs most time so far, in a sentence.
     pub finding: Option<String>,
     /// What there is to say, in a sentence each: what is waited for, what is missing.
@@ -325,6 +327,7 @@ fn of_run(profile: &Profile, now: f64) -> Reading {
         backend: profile.backend.clone(),
         started_unix_s: profile.started_unix_s,
         world_size: profile.world_size,
+        efficiency: profile.efficiency.as_ref().map(|all| all.whole.clone()),
         finding: finding.map(|finding| finding.text.clone()),
         ..Reading::default()
     }

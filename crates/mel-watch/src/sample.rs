@@ -1,6 +1,6 @@
 //! Readings for tests.
 
-use mel_log::profile::Ended;
+use mel_log::profile::{Efficiency, Ended};
 
 use super::reading::{Calls, InCall, Queues, RankReading, Reading, Site, Stage};
 
@@ -56,6 +56,10 @@ pub(crate) fn reading(ranks: u32, run_s: f64) -> Reading {
         started_unix_s: 1_700_000_000.0,
         world_size: ranks,
         ranks: (0..ranks).map(rank).collect(),
+        efficiency: Efficiency::of(
+            (0..ranks).map(|rank| (rank, run_s * (1.0 - f64::from(rank.min(9)) * 0.1))),
+            run_s,
+        ),
         finding: Some("Rank 0 lost 1.00 s in MPI_Recv at halo.c:44 (exchange).".into()),
         remarks: Vec::new(),
         plots: Vec::new(),

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use mel_log::number::{date, duration};
+use mel_log::profile::Efficiency;
 use mel_log::profile::quantities::Quantity;
+use mel_log::profile::text::efficiency::in_words;
 use mel_log::profile::text::layout::{percent, table, wrapped};
 
 use super::frame::{Frame, Over, Row, word};
@@ -48,6 +50,7 @@ pub fn headline(frame: &Frame) -> String {
 pub fn text(frame: &Frame, directory: &Path) -> String {
     let mut text = wrapped("", &headline(frame));
     text += &format!("directory {}\n", directory.display());
+    efficiencies(frame).iter().for_each(|line| text += &wrapped("", line));
     if let Some(finding) = &frame.finding {
         text += &wrapped("", &format!("Costs most so far (estimated): {finding}"));
     }
@@ -61,6 +64,13 @@ pub fn text(frame: &Frame, directory: &Path) -> String {
         text += &wrapped("- ", remark);
     }
     text
+}
+
+/// How well the ranks are used: so far, and in the last interval.
+pub fn efficiencies(frame: &Frame) -> Vec<String> {
+    let told = |when: &str, of: &Option<Efficiency>| Some(format!("{when}: {}", in_words(of.as_ref()?)));
+    let so_far = told("So far", &frame.efficiency);
+    so_far.into_iter().chain(told("Last interval", &frame.efficiency_now)).collect()
 }
 
 fn chosen() -> impl Iterator<Item = (usize, &'static Quantity<Row>)> {

@@ -163,15 +163,17 @@ fn three() -> Names {
 #[test]
 fn the_path_goes_where_something_is_needed() {
     let names = three();
-    let mut judge = Judge::new(&names, THRESHOLDS).following(Follows::Paths(Paths::default()));
+    let mut judge =
+        Judge::new(&names, THRESHOLDS).following(Follows::Paths(Paths::default(), Some(Box::default())));
     in_turn().into_iter().for_each(|step| judge.step(step));
-    let (_, Follows::Paths(paths)) = judge.finish() else { panic!("it follows paths") };
+    let (_, Follows::Paths(paths, Some(recorded))) = judge.finish() else { panic!("it follows paths") };
     let path = paths.longest().unwrap();
     // 300 of rank 1 to the barrier, 50 of rank 0 to its message, 40 of rank 1 at the end.
     assert_eq!(path.useful, 390);
     let segments: Vec<(u32, u64, u64)> =
         path.segments.iter().map(|segment| (segment.rank, segment.begin, segment.end)).collect();
     assert_eq!(segments, [(1, 0, 300), (0, 310, 360), (1, 370, 410)]);
+    assert_eq!(recorded.replay.path(), Some(path), "as it was recorded");
 }
 
 #[test]
@@ -184,13 +186,20 @@ fn what_is_won_is_up_to_the_next_that_is_late() {
     let removed = sum.removed.clone().unwrap();
     // Rank 0 has waited for 200, and rank 2 for 150 of the same.
     assert!(removed.contains(&(1, (100, 300))) && removed.contains(&(1, (150, 300))), "{removed:?}");
-    let what_if = WhatIf::new(vec![mel_verdict::replay::Supposition::of(removed)]);
+    let supposed = || mel_verdict::replay::Supposition::of(removed.clone());
+    let what_if = WhatIf::new(vec![supposed()]);
     let follows = Follows::WhatIf(what_if, OnPath::default());
     let mut judge = Judge::new(&names, THRESHOLDS).following(follows);
     in_turn().into_iter().for_each(|step| judge.step(step));
     let (_, Follows::WhatIf(what_if, _)) = judge.finish() else { panic!("it supposes") };
     // Then rank 2 comes last, at 150.
     assert_eq!(what_if.won(), [150]);
+    let follows = Follows::Paths(Paths::default(), Some(Box::default()));
+    let mut judge = Judge::new(&names, THRESHOLDS).following(follows);
+    in_turn().into_iter().for_each(|step| judge.step(step));
+    let (_, Follows::Paths(_, Some(recorded))) = judge.finish() else { panic!("it records") };
+    assert_eq!(recorded.replay.won(vec![supposed()]), [150]);
+    assert_eq!(recorded.outside.len(), 4);
 }
 
 #[test]
@@ -198,9 +207,9 @@ fn of_neighbours_it_is_not_known_who_is_needed() {
     let mut names = three();
     names.functions.push(Function::of("MPI_Neighbor_alltoall"));
     let number = names.functions.len() as u16 - 1;
-    let mut judge = Judge::new(&names, THRESHOLDS).following(Follows::Paths(Paths::default()));
+    let mut judge = Judge::new(&names, THRESHOLDS).following(Follows::Paths(Paths::default(), None));
     (0..3).for_each(|rank| judge.step(takes_part(rank, number, (100, 110), -1)));
     judge.step(Step::Finalizes(call(0, (200, 200))));
-    let (_, Follows::Paths(paths)) = judge.finish() else { panic!("it follows paths") };
+    let (_, Follows::Paths(paths, _)) = judge.finish() else { panic!("it follows paths") };
     assert_eq!((paths.longest(), paths.computed().count()), (None, 1));
 }

@@ -68,7 +68,7 @@ struct Has {
 
 impl Has {
     fn at(&self, computed: u64) -> u64 {
-        self.useful + computed.saturating_sub(self.computed)
+        self.useful.saturating_add(computed.saturating_sub(self.computed))
     }
 }
 

@@ -43,7 +43,7 @@ impl Removed {
     fn before(&self, time: u64) -> u64 {
         let place = self.all.partition_point(|of| of.0 < time);
         let Some((begin, end, before)) = place.checked_sub(1).map(|place| self.all[place]) else { return 0 };
-        before + time.min(end) - begin
+        before + (time.min(end) - begin)
     }
 
     /// How much is taken out between two times.
@@ -90,7 +90,7 @@ impl Replayed {
         let place = known.map_or(0, |known| known.partition_point(|of| of.0 <= time));
         let of = place.checked_sub(1).and_then(|place| known?.get(place).copied());
         let (since, earlier) = of.unwrap_or((0, 0));
-        earlier + self.supposed.between(rank, since, time)
+        earlier.saturating_add(self.supposed.between(rank, since, time))
     }
 
     /// The latest of what is needed.
@@ -104,8 +104,9 @@ impl Replayed {
         let own = call.begin - self.earlier(call.rank, call.begin).min(call.begin);
         // What clocks say that came after the call was there before its end.
         let real = real.clamp(call.begin, call.end.max(call.begin));
-        let earlier =
-            real.saturating_sub(supposed.max(own)) + self.supposed.between(call.rank, real, call.end);
+        let earlier = real
+            .saturating_sub(supposed.max(own))
+            .saturating_add(self.supposed.between(call.rank, real, call.end));
         if earlier == self.earlier(call.rank, call.end) {
             return;
         }

@@ -13,7 +13,7 @@ use super::super::feed::View;
 use super::super::frame::{Over, Row, word};
 use super::super::quantities::{self, QUANTITIES, Shown};
 use super::super::reading::Stage;
-use super::super::text::{headline, in_call};
+use super::super::text::{efficiencies, headline, in_call};
 use super::app::{App, Order};
 
 /// Columns of rank, host and state.
@@ -36,6 +36,7 @@ const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub fn draw(screen: &mut Screen<'_>, app: &mut App, view: &View) {
     let area = screen.area();
     let mut notes: Vec<Line<'_>> = vec![Line::styled(title(app), BOLD)];
+    notes.extend(efficiencies(&app.frame).into_iter().map(Line::raw));
     if let Some(finding) = &app.frame.finding {
         notes.push(Line::raw(format!("Costs most so far (estimated): {}", name(finding))));
     }

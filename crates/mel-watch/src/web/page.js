@@ -93,6 +93,8 @@ function draw() {
   $("#command").textContent = frame.command.length ? frame.command.join(" ") : data.directory;
   document.title = `${frame.command.join(" ") || data.directory} - mel watch`;
   $("#run").textContent = last.headline;
+  $("#efficiency").textContent = [["So far", frame.efficiency], ["Last interval", frame.efficiency_now]].filter(([, of]) => of)
+    .map(([when, of]) => `${when}: parallel efficiency ${percent(of.parallel_efficiency)} = load balance ${percent(of.load_balance)} × communication efficiency ${percent(of.communication_efficiency)}, rank ${of.busiest_rank} computes longest.`).join(" ");
   $("#finding").textContent = frame.finding ? `Costs most so far (estimated): ${frame.finding}` : "";
   $("#remarks").innerHTML = frame.remarks.map((remark) => `<li>${escape(remark)}</li>`).join("");
   $("#set").hidden = !data.settable;
