@@ -44,7 +44,7 @@ pub struct Config {
     pub budget: Option<Share>,
     /// Whether stacks of the program are sampled (`MEL_SAMPLE`).
     pub sample: bool,
-    /// Whether the processor's counters are read while the program computes; not with `MEL_COUNTERS=0`, nor where calls are not counted.
+    /// Whether the processor's counters are read while the program computes: where stacks are sampled, but with `MEL_COUNTERS=0`.
     pub counters: bool,
     /// Rates of counters that are made up, in their place (`MEL_FAKE_COUNTERS`), for tests.
     pub fake_counters: Option<String>,
@@ -214,7 +214,7 @@ impl Config {
         config.call_profile |= config.attribute.is_some();
         config.call_profile |= config.sample;
         let is_off = reader.text(&settings::COUNTERS).is_some_and(|value| value == "0");
-        config.counters = config.call_profile && !is_off;
+        config.counters = !is_off && (config.sample || config.call_profile && config.fake_counters.is_some());
         config.budget = reader.value(&settings::ATTRIBUTE_BUDGET, share).flatten().map(Share);
         if !config.plugins.is_empty() && config.vars.is_none() {
             // The sampler runs, and samples what they want.

@@ -185,8 +185,9 @@ catalogue! {
     SAMPLE = Setting {
         name: "MEL_SAMPLE",
         option: Some(switch("sample")),
-        short: "Sample the stack of each rank's thread that calls MPI, 100 times in a second that it computes: \
-                the verdict says in which function and line a slow rank is longer than the others. Without \
+        short: "Sample the stack of each rank's thread that calls MPI, 100 times in a second that it computes, and \
+                read the processor's counters, where there are any: the verdict says in which function and line a \
+                slow rank is longer than the others, and whether it has more to do or does it slower. Without \
                 signals; the kernel has to allow it",
         more: "sampling.md",
         ..GIVEN
@@ -195,8 +196,8 @@ catalogue! {
     COUNTERS = Setting {
         name: "MEL_COUNTERS",
         kind: Kind::Off,
-        short: "Leave the processor's counters alone: instructions, cycles and cache misses, by which the verdict says \
-                why a rank computes longer. For programs that use all of them themselves",
+        short: "With --sample: leave the processor's counters alone, instructions, cycles and cache misses, by which \
+                the verdict says why a rank computes longer. For programs that use all of them themselves",
         more: "verdict.md#what-the-processor-counts",
         ..INHERITED
     };
