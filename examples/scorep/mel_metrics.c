@@ -84,8 +84,13 @@ static SCOREP_Metric_Plugin_MetricProperties *find(char *token)
         int code = MPI_T_pvar_get_info(index, name, &name_length, &verbosity, &class, &datatype, &values, description,
                                        &length, &bind, &readonly, &continuous, &atomic);
         bool is_bound = bind == MPI_T_BIND_NO_OBJECT || bind == MPI_T_BIND_MPI_COMM;
-        if (code != MPI_SUCCESS || !is_number(datatype) || !is_bound || fnmatch(token, name, 0) != 0)
+        bool is_known = false;
+        for (int i = 0; i < known; i++)
+            is_known = is_known || strcmp(metrics[i].name, name) == 0;
+        if (code != MPI_SUCCESS || is_known || !is_number(datatype) || !is_bound || fnmatch(token, name, 0) != 0)
             continue;
+        /* Of others' timers MPI_T does not say what they count. */
+        bool is_in_nanoseconds = class == MPI_T_PVAR_CLASS_TIMER && strncmp(name, "mel_", 4) == 0;
         struct metric *metric = &metrics[known++];
         strncpy(metric->name, name, TEXT - 1);
         metric->index = index;
@@ -96,8 +101,8 @@ static SCOREP_Metric_Plugin_MetricProperties *find(char *token)
         all[found].mode = mode_of(class);
         all[found].value_type = datatype == MPI_DOUBLE ? SCOREP_METRIC_VALUE_DOUBLE : SCOREP_METRIC_VALUE_UINT64;
         all[found].base = SCOREP_METRIC_BASE_DECIMAL;
-        all[found].exponent = class == MPI_T_PVAR_CLASS_TIMER ? -9 : 0;
-        all[found].unit = strdup(class == MPI_T_PVAR_CLASS_TIMER ? "s" : "#");
+        all[found].exponent = is_in_nanoseconds ? -9 : 0;
+        all[found].unit = strdup(is_in_nanoseconds ? "s" : "#");
         found++;
     }
     return all;

@@ -70,8 +70,8 @@ pub enum Follows {
     WhatIf(WhatIf, OnPath),
 }
 
-/// Calls and times outside of MPI of which no more than so many are recorded.
-const MOST_RECORDED: usize = 1 << 20;
+/// Of calls with what they need, and of times outside of MPI, no more than so many are recorded.
+const MOST_RECORDED: usize = 1 << 21;
 
 /// All that is needed to follow the run once more without reading it again.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ pub struct Recorded {
 
 impl Recorded {
     fn has_room(&self) -> bool {
-        self.replay.len() < MOST_RECORDED && self.outside.len() < MOST_RECORDED
+        self.replay.size() + self.outside.len() < MOST_RECORDED
     }
 }
 
@@ -252,8 +252,11 @@ impl<'a> Judge<'a> {
             Step::Outside(since, call) => {
                 match &mut self.follows {
                     Follows::WhatIf(_, path) => path.outside(&call, since),
-                    Follows::Paths(_, Some(recorded)) => recorded.outside.push((since, call)),
-                    _ => {}
+                    Follows::Paths(_, kept) => {
+                        kept.take_if(|recorded| !recorded.has_room());
+                        kept.iter_mut().for_each(|recorded| recorded.outside.push((since, call)));
+                    }
+                    Follows::Nothing => {}
                 }
                 self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
             }
@@ -427,9 +430,7 @@ impl<'a> Judge<'a> {
         match &mut self.follows {
             Follows::Paths(paths, recorded) => {
                 // Of too many calls nothing is kept, and the trace is read again.
-                if recorded.as_ref().is_some_and(|recorded| !recorded.has_room()) {
-                    *recorded = None;
-                }
+                recorded.take_if(|recorded| !recorded.has_room());
                 let kept = |recorded: &mut Box<Recorded>| recorded.replay.needs(needs.iter().copied());
                 let recorded = recorded.as_mut().map(kept);
                 Needs { recorded, most: paths.most(needs.iter().copied()), ..Needs::default() }

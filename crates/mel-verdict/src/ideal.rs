@@ -21,11 +21,28 @@ use crate::run::{Clock, Rank, Run};
 const MOST: usize = 1 << 15;
 /// So many times that are taken out are kept.
 const MOST_REMOVED: usize = 1 << 18;
+/// From this part on of the waits that reach beyond the periods that are kept the others do not stand for all.
+const MOST_CUT: f64 = 0.25;
+
 /// What belongs together of what was lost: why, who has lost it, its context, and the cause.
 pub(crate) type Key = (Rule, u32, u32, u32);
 
-/// How many seconds something was lost, and the times of ranks without which that would not be.
-type Without = (f64, Vec<(u32, (u64, u64))>);
+/// Something that was lost.
+#[derive(Clone, Debug, Default)]
+struct Without {
+    /// How many seconds of it are known one by one, and how many reach beyond what is kept.
+    seconds: f64,
+    cut: f64,
+    /// The times of ranks without which it would not be.
+    times: Vec<(u32, (u64, u64))>,
+}
+
+impl Without {
+    /// Whether what is known of it stands for all.
+    fn is_known(&self) -> bool {
+        !self.times.is_empty() && self.cut <= MOST_CUT * (self.seconds + self.cut)
+    }
+}
 
 /// The periods that are kept, as time without gaps.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +140,9 @@ pub(crate) struct Ideal {
     removed: HashMap<Key, Without>,
     /// How many these are; too many are none.
     count: usize,
+    /// Ticks of waits that are followed, and of those that reach beyond what is kept.
+    followed: u64,
+    cut: u64,
     /// Whether it is not known what some calls need.
     is_unknown: bool,
 }
@@ -179,6 +199,8 @@ impl Ideal {
             computing_s: run.ranks.iter().map(budget::computing_s).sum(),
             removed: HashMap::new(),
             count: 0,
+            followed: 0,
+            cut: 0,
             is_unknown: false,
         })
     }
@@ -189,6 +211,13 @@ impl Ideal {
 
     fn keeps(&self, nanos: u64) -> bool {
         self.kept.keeps(self.clock.ticks(nanos))
+    }
+
+    /// Whether an interval lies in one period that is kept, or in several without any between them.
+    fn is_within(&self, begin: u64, end: u64) -> bool {
+        let ticks = self.clock.ticks(end).saturating_sub(self.clock.ticks(begin));
+        // What lies between periods that are kept is no time here.
+        self.keeps(begin) && self.keeps(end) && self.place(end).saturating_sub(self.place(begin)) == ticks
     }
 
     fn need(&self, rank: u32, nanos: u64) -> Option<Need> {
@@ -208,7 +237,7 @@ impl Ideal {
 
     /// A rank has waited until another one had done something.
     pub(crate) fn waited(&mut self, rank: u32, (begin, end): (u64, u64), culprit: u32) {
-        if !(self.keeps(begin) && self.keeps(end)) {
+        if !self.is_within(begin, end) {
             return;
         }
         if let Some((step, need)) = self.step(rank, (begin, end)).zip(self.need(culprit, end)) {
@@ -251,11 +280,26 @@ impl Ideal {
         }
     }
 
-    /// A rank has waited for another one, in the order of the ends: the part of that in which it has not waited before.
-    pub(crate) fn waits(&mut self, rank: u32, (begin, end): (u64, u64)) -> Option<(u64, u64)> {
-        if !(self.keeps(begin) && self.keeps(end)) {
+    /// A rank has waited for another one, in the order of the ends: the part of that in which it has not waited before. None of what begins
+    /// in no period that is kept, or ends in another one, which is due to these.
+    pub(crate) fn waits(
+        &mut self,
+        rank: u32,
+        (begin, end): (u64, u64),
+        due: impl Iterator<Item = (Key, f64)>,
+    ) -> Option<(u64, u64)> {
+        if !self.keeps(begin) {
             return None;
         }
+        let ticks = self.clock.ticks(end).saturating_sub(self.clock.ticks(begin));
+        if !self.is_within(begin, end) {
+            self.cut = self.cut.saturating_add(ticks);
+            for (key, part) in due {
+                self.removed.entry(key).or_default().cut += ticks as f64 * part / self.per_second;
+            }
+            return None;
+        }
+        self.followed = self.followed.saturating_add(ticks);
         let interval = (self.place(begin), self.place(end));
         self.ranks.get_mut(&rank).map(|of| of.waited.add(interval)).filter(|(begin, end)| begin < end)
     }
@@ -275,8 +319,8 @@ impl Ideal {
             return;
         }
         let known = self.removed.entry(key).or_default();
-        known.0 += length / self.per_second;
-        known.1.extend(times.into_iter().map(|time| (cause, time)));
+        known.seconds += length / self.per_second;
+        known.times.extend(times.into_iter().map(|time| (cause, time)));
     }
 
     /// Everything is known.
@@ -289,7 +333,8 @@ impl Ideal {
 
     /// How long the run would take on a network without any cost, in seconds: the useful time on the longest path.
     pub(crate) fn seconds(&self) -> Option<f64> {
-        let useful = self.replay.path().filter(|_| !self.is_unknown)?.useful as f64;
+        let is_cut = self.cut as f64 > MOST_CUT * (self.followed as f64 + self.cut as f64);
+        let useful = self.replay.path().filter(|_| !self.is_unknown && !is_cut)?.useful as f64;
         let computed: f64 = self.ranks.values().map(|of| of.computed(of.end) as f64).sum();
         (computed > 0.0).then(|| self.computing_s * useful / computed)
     }
@@ -301,22 +346,23 @@ impl Ideal {
             return vec![None; without.len()];
         }
         let known = |keys: &Vec<Key>| {
-            let mut all = (0.0, Vec::new());
-            for (lost, times) in keys.iter().filter_map(|key| self.removed.get(key)) {
-                all.0 += lost;
-                all.1.extend_from_slice(times);
+            let mut all = Without::default();
+            for of in keys.iter().filter_map(|key| self.removed.get(key)) {
+                all.seconds += of.seconds;
+                all.cut += of.cut;
+                all.times.extend_from_slice(&of.times);
             }
             all
         };
-        let (lost, times): (Vec<f64>, Vec<_>) = without.iter().map(|(_, keys)| known(keys)).unzip();
-        let is_known: Vec<bool> = times.iter().map(|times| !times.is_empty()).collect();
-        let won = self.replay.won(times.into_iter().map(Supposition::of).collect());
+        let known: Vec<Without> = without.iter().map(|(_, keys)| known(keys)).collect();
+        let supposed = known.iter().map(|of| Supposition::of(of.times.iter().copied()));
+        let won = self.replay.won(supposed.collect());
         // Of what was lost only a part is known one by one.
-        let seconds = |((seconds, _), (lost, won)): (&(f64, Vec<Key>), (f64, u64))| {
-            (won as f64 / self.per_second * seconds / lost).min(self.run_s)
+        let seconds = |((seconds, _), (of, won)): (&(f64, Vec<Key>), (&Without, u64))| {
+            let all = won as f64 / self.per_second * seconds / of.seconds;
+            of.is_known().then_some(all.min(self.run_s))
         };
-        let all = without.iter().zip(lost.into_iter().zip(won)).map(seconds);
-        all.zip(is_known).map(|(won, is_known)| is_known.then_some(won)).collect()
+        without.iter().zip(known.iter().zip(won)).map(seconds).collect()
     }
 
     /// So many seconds that would be won.

@@ -41,8 +41,8 @@ pub struct Loss {
     pub count: f64,
 }
 
-/// From this share of the time on that was polled for somebody unknown it is not known who depended on whom.
-const MOST_POLLED: f64 = 0.01;
+/// From this share of the time on that was waited, and is not known wait by wait, it is not known who depended on whom.
+const MOST_IN_SUMS: f64 = 0.01;
 
 /// The context of what has none.
 pub const NO_CONTEXT: u32 = u32::MAX;
@@ -146,10 +146,6 @@ pub fn of(run: &Run) -> Losses {
         for Instance { rank, begin, end, culprit, .. } in &instances {
             ideal.waited(*rank, (*begin, *end), *culprit);
         }
-        let polled: f64 = losses.all.iter().filter(|of| of.rule == Rule::Polling).map(|of| of.seconds).sum();
-        if polled > MOST_POLLED * run.all_s() {
-            ideal.not_known();
-        }
     }
     of_collectives(run, level, &mut losses, &mut instances);
     of_windows(run, level, &mut losses, &mut instances);
@@ -157,6 +153,12 @@ pub fn of(run: &Run) -> Losses {
     for rank in &run.ranks {
         of_pending_sends(rank, &lookup, &mut losses);
         of_queues(run, rank, &lookup, &mut losses);
+    }
+    // What is known by its sums alone is on no path.
+    let in_sums = |loss: &&Loss| loss.rule == Rule::Polling || loss.rule.is_wait();
+    let in_sums: f64 = losses.all.iter().filter(in_sums).map(|loss| loss.seconds).sum();
+    if in_sums > MOST_IN_SUMS * run.all_s() {
+        losses.ideal.iter_mut().for_each(Ideal::not_known);
     }
     charge(run, level, instances, &mut losses);
     losses.ideal.iter_mut().for_each(Ideal::finish);
@@ -667,8 +669,13 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
     }
     // Of the others, such as those at the edges of periods, it is not known who came last.
     let known = operations.into_iter().filter_map(|((communicator, _), parts)| {
-        let common = Together::of(&parts)?;
-        Some((communicator, common, parts))
+        let common = Together::of(&parts);
+        let is_alone = || parts.iter().all(|part| part.rank.size(part.interval.key.context) == Some(1));
+        let is_known = common.is_some() && parts.iter().all(|part| part.waits.is_some());
+        if level == 0 && !is_known && !is_alone() {
+            losses.ideal.iter_mut().for_each(Ideal::not_known);
+        }
+        Some((communicator, common?, parts))
     });
     let known: Vec<(u32, Together, Vec<Part<'_>>)> = known.collect();
     let weights = weights(run, level, known.iter().flat_map(|(.., parts)| parts));
@@ -910,8 +917,10 @@ impl Together {
             Some(Waits::Neighbours) => Needed::Unknown,
         };
         let waits = part.waits.map_or_else(Vec::new, |waits| self.waits(part, parts, waits.1));
-        let members = waits.into_iter().filter(|wait| wait.0 == Rule::LateMember);
-        (needed, members.map(|(_, other, _)| (other.rank.rank, other.starts)).collect())
+        let is_other = |rule| rule == Rule::LateMember || needed == Needed::Unknown;
+        let members = waits.into_iter().filter(|wait| is_other(wait.0));
+        let waited = members.map(|(_, other, _)| (other.rank.rank, other.starts)).collect();
+        (needed, waited)
     }
 
     /// Whose data it waits for: the root, or whoever comes last of those whose data it gets.
@@ -971,7 +980,8 @@ fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Loss
         if instance.of_all {
             all = all.max(end);
         }
-        let waits = losses.ideal.as_mut().and_then(|ideal| ideal.waits(rank, (begin, end)));
+        let due = causes.iter().map(|cause| ((rule, rank, context, cause.rank), cause.part));
+        let waits = losses.ideal.as_mut().and_then(|ideal| ideal.waits(rank, (begin, end), due));
         if let Some((ideal, waits)) = losses.ideal.as_mut().zip(waits) {
             for cause in &causes {
                 // What a rank waited for that was not waited for here has times of its own.

@@ -196,7 +196,8 @@ fn last(rank: &RankReading, before: Option<&RankReading>, seconds: f64) -> Last 
     }
 }
 
-/// How well the ranks that were counted were used since the reading before; none where several threads of a rank were in MPI at once.
+/// How well the ranks were used since the reading before; none where one of them has ended or was not counted, and where several threads of
+/// a rank were in MPI at once.
 fn now(ranks: &[RankReading], before: &BTreeMap<u32, &RankReading>) -> Option<Efficiency> {
     let of = |rank: &RankReading| {
         let before = before.get(&rank.rank)?;
@@ -204,11 +205,12 @@ fn now(ranks: &[RankReading], before: &BTreeMap<u32, &RankReading>) -> Option<Ef
         Some((rank.rank, rank.run_s - before.run_s, in_mpi)).filter(|of| of.1 > 0.0)
     };
     let known: Vec<(u32, f64, f64)> = ranks.iter().filter_map(of).collect();
+    let has_all = known.len() == ranks.len();
     // What has returned only now was in MPI before, too.
     let is_one_thread = known.iter().all(|(_, seconds, in_mpi)| *in_mpi <= 1.05 * seconds);
     let longest = known.iter().map(|of| of.1).fold(0.0, f64::max);
     let useful = known.into_iter().map(|(rank, seconds, in_mpi)| (rank, (seconds - in_mpi).max(0.0)));
-    Efficiency::of(useful, longest).filter(|_| is_one_thread)
+    Efficiency::of(useful, longest).filter(|_| is_one_thread && has_all)
 }
 
 /// The time in the calls of each site, as a share of so many seconds.

@@ -311,10 +311,10 @@ impl Sum {
 /// What the run would take where that would be won.
 fn without(gain: &Gain, basis: Basis) -> String {
     let Gain { seconds: won, run_s, .. } = *gain;
-    if won < LEAST_SHARE * run_s {
-        return "; without it the run would take as long".into();
-    }
     let about = if basis == Basis::Estimated { "about " } else { "" };
+    if won < LEAST_SHARE * run_s {
+        return format!("; without it the run would take {about}as long");
+    }
     format!(
         "; without it the run would take {about}{} in place of {}",
         duration(run_s - won),

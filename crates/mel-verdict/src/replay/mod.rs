@@ -123,14 +123,9 @@ impl Replay {
         self.ends.push(call);
     }
 
-    /// How many calls there are.
-    pub fn len(&self) -> usize {
-        self.calls.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+    /// How many calls there are, and things that they need.
+    pub fn size(&self) -> usize {
+        self.calls.len() + self.needs.len()
     }
 
     /// Puts the calls in the order of their ends, in which they are followed.
