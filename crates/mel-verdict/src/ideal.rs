@@ -235,6 +235,19 @@ impl Ideal {
         self.is_unknown = true;
     }
 
+    /// This interval may be a wait, of which the rest lies beyond what is kept.
+    pub(crate) fn is_cut(&mut self, (begin, end): (u64, u64)) {
+        if self.keeps(begin) {
+            let ticks = self.clock.ticks(end).saturating_sub(self.clock.ticks(begin));
+            self.cut = self.cut.saturating_add(ticks);
+        }
+    }
+
+    /// Whether what is known wait by wait stands for all.
+    fn stands_for_all(&self) -> bool {
+        self.cut as f64 <= MOST_CUT * (self.followed as f64 + self.cut as f64)
+    }
+
     /// A rank has waited until another one had done something.
     pub(crate) fn waited(&mut self, rank: u32, (begin, end): (u64, u64), culprit: u32) {
         if !self.is_within(begin, end) {
@@ -333,8 +346,10 @@ impl Ideal {
 
     /// How long the run would take on a network without any cost, in seconds: the useful time on the longest path.
     pub(crate) fn seconds(&self) -> Option<f64> {
-        let is_cut = self.cut as f64 > MOST_CUT * (self.followed as f64 + self.cut as f64);
-        let useful = self.replay.path().filter(|_| !self.is_unknown && !is_cut)?.useful as f64;
+        if self.is_unknown || !self.stands_for_all() {
+            return None;
+        }
+        let useful = self.replay.path()?.useful as f64;
         let computed: f64 = self.ranks.values().map(|of| of.computed(of.end) as f64).sum();
         (computed > 0.0).then(|| self.computing_s * useful / computed)
     }
@@ -342,7 +357,7 @@ impl Ideal {
     /// By how many seconds the run would be shorter without each of these, which are lists of what belongs together and the seconds lost in
     /// all of it; none where the times are not known.
     pub(crate) fn won(&self, without: &[(f64, Vec<Key>)]) -> Vec<Option<f64>> {
-        if self.count > MOST_REMOVED {
+        if self.count > MOST_REMOVED || !self.stands_for_all() {
             return vec![None; without.len()];
         }
         let known = |keys: &Vec<Key>| {

@@ -672,8 +672,12 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
         let common = Together::of(&parts);
         let is_alone = || parts.iter().all(|part| part.rank.size(part.interval.key.context) == Some(1));
         let is_known = common.is_some() && parts.iter().all(|part| part.waits.is_some());
-        if level == 0 && !is_known && !is_alone() {
-            losses.ideal.iter_mut().for_each(Ideal::not_known);
+        if let Some(ideal) = losses.ideal.as_mut().filter(|_| !is_known && !is_alone()) {
+            if level == 0 {
+                ideal.not_known();
+            }
+            let waits = parts.iter().filter_map(|part| part.waits);
+            waits.for_each(|(_, begin, end)| ideal.is_cut((begin, end)));
         }
         Some((communicator, common?, parts))
     });
