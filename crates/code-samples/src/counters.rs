@@ -95,13 +95,14 @@ impl KernelCounters {
     /// Those of `perf_event_open`: the processor has no counters (`ENOENT`), or the kernel does not let this process have them (`EACCES`,
     /// `EPERM`, `ENOSYS`).
     pub fn of_this_thread() -> io::Result<KernelCounters> {
-        let leader = File::from(open(EVENTS[0], -1)?);
+        let leader = File::from(open(PERF_TYPE_HARDWARE, EVENTS[0], -1)?);
         let leader = OwnedFd::from(own_file::out_of_the_way(leader));
         let id = id_of(leader.as_raw_fd()).ok_or_else(io::Error::last_os_error)?;
         let mut all = KernelCounters { leader: None, id, places: [0; KINDS], others: Vec::new() };
         for (place, event) in EVENTS.into_iter().enumerate().skip(1) {
             // A processor may have some and not others.
-            if let Ok(page) = open(event, leader.as_raw_fd()).and_then(|event| Page::of(&event)) {
+            let other = open(PERF_TYPE_HARDWARE, event, leader.as_raw_fd());
+            if let Ok(page) = other.and_then(|event| Page::of(&event)) {
                 all.others.push(page);
                 all.places[all.others.len()] = place;
             }
@@ -152,7 +153,7 @@ impl Drop for KernelCounters {
     }
 }
 
-/// A reading as the kernel writes that of a group: how many there are, both times, and each number.
+/// Takes apart what the kernel writes of a group: how many numbers there are, two times, and each number.
 fn reading(bytes: &[u8], places: &[usize; KINDS]) -> Option<Reading> {
     let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(8 * at..8 * at + 8)?.try_into().ok()?));
     let mut all = Reading { on_processor: word(1)?, counted: word(2)?, ..Reading::default() };
@@ -162,9 +163,10 @@ fn reading(bytes: &[u8], places: &[usize; KINDS]) -> Option<Reading> {
     Some(all)
 }
 
-fn open(event: u32, leader: RawFd) -> io::Result<OwnedFd> {
+/// An event of the calling thread, in the group of another one, or the first of its group where `leader` is -1.
+fn open(kind: u32, event: u32, leader: RawFd) -> io::Result<OwnedFd> {
     let mut attr = perf_event_attr {
-        type_: PERF_TYPE_HARDWARE,
+        type_: kind,
         size: size_of::<perf_event_attr>() as u32,
         config: event.into(),
         read_format: u64::from(
@@ -306,21 +308,7 @@ mod tests {
     /// An event that every kernel has that lets this process have any, in place of the counters.
     fn of_software() -> Option<OwnedFd> {
         use perf_event_open_sys::bindings::{PERF_COUNT_SW_TASK_CLOCK, PERF_TYPE_SOFTWARE};
-        let mut attr = perf_event_attr {
-            type_: PERF_TYPE_SOFTWARE,
-            size: size_of::<perf_event_attr>() as u32,
-            config: PERF_COUNT_SW_TASK_CLOCK.into(),
-            read_format: u64::from(
-                PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-            ),
-            ..perf_event_attr::default()
-        };
-        attr.set_exclude_kernel(1);
-        let flags = PERF_FLAG_FD_CLOEXEC.into();
-        // SAFETY: as in `open`.
-        let number = unsafe { perf_event_open_sys::perf_event_open(&raw mut attr, 0, -1, -1, flags) };
-        // SAFETY: as in `open`.
-        (number >= 0).then(|| unsafe { OwnedFd::from_raw_fd(number) })
+        open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, -1).ok()
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub enum Follows {
     WhatIf(WhatIf, OnPath),
 }
 
-/// Of calls with what they need, and of times outside of MPI, no more than so many are recorded.
+/// A recording holds no more than so many calls, needs and times outside of MPI together.
 const MOST_RECORDED: usize = 1 << 21;
 
 /// All that is needed to follow the run once more without reading it again.

@@ -13,8 +13,9 @@ use mel_log::table::{IntervalKind, IntervalRow};
 
 use crate::budget;
 use crate::findings::{Gain, Rule};
+use crate::losses::keeps;
 use crate::places;
-use crate::replay::{Need, Replay, Step, Supposition, Waited};
+use crate::replay::{Need, Replay, Step, Supposition, Times, Waited};
 use crate::run::{Clock, Rank, Run};
 
 /// So many calls that wait are followed at most; of more those of fewer periods.
@@ -53,7 +54,7 @@ struct Kept {
 
 impl Kept {
     fn keeps(self, ticks: u64) -> bool {
-        (ticks >> PERIOD) & ((1 << self.level.min(40)) - 1) == 0
+        keeps(self.level, ticks)
     }
 
     /// A time in ticks, without what is not kept before it.
@@ -72,9 +73,10 @@ impl Kept {
 struct OfRank {
     begin: u64,
     end: u64,
-    /// Ascending, apart: begin, end, and how long it was in MPI before.
-    in_mpi: Vec<(u64, u64, u64)>,
-    /// The share of the other time that it was outside of MPI.
+    in_mpi: Times,
+    /// How long it was outside of MPI in the whole run, in seconds.
+    computing_s: f64,
+    /// The share of the time that is in no known call that it was outside of MPI.
     outside: f64,
     waited: Waited,
 }
@@ -90,37 +92,19 @@ impl OfRank {
         };
         let rows = rank.rows.waited.iter().chain(&rank.rows.collectives).filter(is_call);
         let times = rows.map(|row| (place(row.begin).max(begin), place(row.end).min(end)));
-        let mut times: Vec<(u64, u64)> = times.filter(|(begin, end)| begin < end).collect();
-        times.sort_unstable();
-        let (mut in_mpi, mut before) = (Vec::<(u64, u64, u64)>::new(), 0);
-        for (begin, end) in times {
-            match in_mpi.last_mut() {
-                Some(last) if begin <= last.1 => {
-                    before += end.saturating_sub(last.1);
-                    last.1 = last.1.max(end);
-                }
-                _ => {
-                    in_mpi.push((begin, end, before));
-                    before += end - begin;
-                }
-            }
-        }
+        let in_mpi = Times::of(times.collect());
         // The share of the run that is kept.
         let all = rank.seconds(end - begin.min(end)) / rank.run_s().max(f64::MIN_POSITIVE);
-        let rest = rank.seconds((end - begin.min(end)).saturating_sub(before));
-        let outside = (budget::computing_s(rank) * all / rest.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-        OfRank { begin, end, in_mpi, outside, waited: Waited::default() }
+        let rest = rank.seconds((end - begin.min(end)).saturating_sub(in_mpi.before(end)));
+        let computing_s = budget::computing_s(rank);
+        let outside = (computing_s * all / rest.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        OfRank { begin, end, in_mpi, computing_s, outside, waited: Waited::default() }
     }
 
     /// How long it was outside of MPI until a time.
     fn computed(&self, time: u64) -> u64 {
         let time = time.clamp(self.begin, self.end.max(self.begin));
-        let next = self.in_mpi.partition_point(|of| of.0 < time);
-        let in_mpi = next.checked_sub(1).map_or(0, |place| {
-            let (begin, end, before) = self.in_mpi[place];
-            before + (time.min(end) - begin)
-        });
-        ((time - self.begin).saturating_sub(in_mpi) as f64 * self.outside) as u64
+        ((time - self.begin).saturating_sub(self.in_mpi.before(time)) as f64 * self.outside) as u64
     }
 }
 
@@ -133,9 +117,8 @@ pub(crate) struct Ideal {
     replay: Replay,
     /// Ticks in a second.
     per_second: f64,
-    /// How long the run took, in seconds, and how long all ranks together were outside of MPI.
+    /// How long the run took, in seconds.
     run_s: f64,
-    computing_s: f64,
     /// What was lost, and without which times it would not be.
     removed: HashMap<Key, Without>,
     /// How many these are; too many are none.
@@ -196,7 +179,6 @@ impl Ideal {
             replay: Replay::default(),
             per_second: first.rows.ticks_per_second.max(1) as f64,
             run_s: run.ranks.iter().map(Rank::run_s).fold(0.0, f64::max),
-            computing_s: run.ranks.iter().map(budget::computing_s).sum(),
             removed: HashMap::new(),
             count: 0,
             followed: 0,
@@ -293,47 +275,45 @@ impl Ideal {
         }
     }
 
-    /// A rank has waited for another one, in the order of the ends: the part of that in which it has not waited before. None of what begins
-    /// in no period that is kept, or ends in another one, which is due to these.
-    pub(crate) fn waits(
+    /// A rank has waited for another one, in the order of the ends, which is due to these: each with its part, and, if it was waited for
+    /// itself, since when what it did is the cause. What a rank waited for that was not waited for here has times of its own.
+    pub(crate) fn charge(
         &mut self,
         rank: u32,
         (begin, end): (u64, u64),
-        due: impl Iterator<Item = (Key, f64)>,
-    ) -> Option<(u64, u64)> {
+        causes: impl Iterator<Item = (Key, f64, Option<u64>)>,
+    ) {
         if !self.keeps(begin) {
-            return None;
+            return;
         }
         let ticks = self.clock.ticks(end).saturating_sub(self.clock.ticks(begin));
         if !self.is_within(begin, end) {
             self.cut = self.cut.saturating_add(ticks);
-            for (key, part) in due {
+            for (key, part, _) in causes {
                 self.removed.entry(key).or_default().cut += ticks as f64 * part / self.per_second;
             }
-            return None;
+            return;
         }
         self.followed = self.followed.saturating_add(ticks);
         let interval = (self.place(begin), self.place(end));
-        self.ranks.get_mut(&rank).map(|of| of.waited.add(interval)).filter(|(begin, end)| begin < end)
-    }
-
-    /// Of a wait, as [`waits`](Self::waits) gives it, this part is due to a rank: if that was waited for itself, to what it did last, but
-    /// not before `since`.
-    pub(crate) fn due(&mut self, key: Key, (begin, end): (u64, u64), part: f64, since: Option<u64>) {
-        let (cause, length) = (key.3, (end - begin) as f64 * part);
-        let busy_before = |since: u64| {
-            let since = self.place(since).min(begin);
-            Some(self.ranks.get(&cause)?.waited.busy_before(end, since, length.round() as u64))
-        };
-        let times = since.and_then(busy_before).unwrap_or_default();
-        self.count += times.len();
-        if self.count > MOST_REMOVED {
-            self.removed.clear();
-            return;
+        // What it has waited for already it has not waited for again.
+        let Some((begin, end)) = self.ranks.get_mut(&rank).map(|of| of.waited.add(interval)) else { return };
+        for (key, part, since) in causes.take_while(|_| begin < end) {
+            let length = (end - begin) as f64 * part;
+            let busy_before = |since: u64| {
+                let since = self.place(since).min(begin);
+                Some(self.ranks.get(&key.3)?.waited.busy_before(end, since, length.round() as u64))
+            };
+            let times = since.and_then(busy_before).unwrap_or_default();
+            self.count += times.len();
+            if self.count > MOST_REMOVED {
+                self.removed.clear();
+                return;
+            }
+            let known = self.removed.entry(key).or_default();
+            known.seconds += length / self.per_second;
+            known.times.extend(times.into_iter().map(|time| (key.3, time)));
         }
-        let known = self.removed.entry(key).or_default();
-        known.seconds += length / self.per_second;
-        known.times.extend(times.into_iter().map(|time| (cause, time)));
     }
 
     /// Everything is known.
@@ -351,7 +331,8 @@ impl Ideal {
         }
         let useful = self.replay.path()?.useful as f64;
         let computed: f64 = self.ranks.values().map(|of| of.computed(of.end) as f64).sum();
-        (computed > 0.0).then(|| self.computing_s * useful / computed)
+        let computing_s: f64 = self.ranks.values().map(|of| of.computing_s).sum();
+        (computed > 0.0).then(|| computing_s * useful / computed)
     }
 
     /// By how many seconds the run would be shorter without each of these, which are lists of what belongs together and the seconds lost in
@@ -404,8 +385,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_one_by_one_is_spread_over_the_rest() {
-        let in_mpi = vec![(20, 40, 0), (60, 100, 20)];
-        let of = OfRank { begin: 0, end: 200, in_mpi, outside: 0.5, waited: Waited::default() };
+        let in_mpi = Times::of(vec![(60, 90), (20, 40), (80, 100)]);
+        let of = OfRank { begin: 0, end: 200, in_mpi, outside: 0.5, ..OfRank::default() };
         let computed = [0, 10, 30, 50, 80, 200, 300].map(|time| of.computed(time));
         assert_eq!(computed, [0, 5, 10, 15, 20, 70, 70]);
     }

@@ -206,7 +206,7 @@ fn limit(run: &Run, losses: &mut Losses) {
 }
 
 /// Whether intervals of this time are kept at this level.
-fn keeps(level: u64, ticks: u64) -> bool {
+pub(crate) fn keeps(level: u64, ticks: u64) -> bool {
     (ticks >> PERIOD) & ((1u64 << level.min(63)) - 1) == 0
 }
 
@@ -984,14 +984,12 @@ fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Loss
         if instance.of_all {
             all = all.max(end);
         }
-        let due = causes.iter().map(|cause| ((rule, rank, context, cause.rank), cause.part));
-        let waits = losses.ideal.as_mut().and_then(|ideal| ideal.waits(rank, (begin, end), due));
-        if let Some((ideal, waits)) = losses.ideal.as_mut().zip(waits) {
-            for cause in &causes {
-                // What a rank waited for that was not waited for here has times of its own.
+        if let Some(ideal) = &mut losses.ideal {
+            let due = causes.iter().map(|cause| {
                 let since = (cause.rank == culprit).then_some(since);
-                ideal.due((rule, rank, context, cause.rank), waits, cause.part, since);
-            }
+                ((rule, rank, context, cause.rank), cause.part, since)
+            });
+            ideal.charge(rank, (begin, end), due);
         }
         let seconds = end.saturating_sub(begin) as f64 * 1e-9 * instance.weight;
         for Cause { rank: cause, site, inside, part } in causes {

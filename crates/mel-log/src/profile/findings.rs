@@ -140,7 +140,7 @@ fn sum_of(profile: &Profile, of: impl Fn(&RankProfile) -> f64) -> f64 {
     profile.ranks.iter().map(of).sum()
 }
 
-/// From so many messages on, and from this share of them: three of four are no accident of who comes first.
+/// Unexpected messages are worth a word from so many messages of a run on, and from this share of them: three of four are no accident.
 const MANY: f64 = 1000.0;
 const MOSTLY: f64 = 0.75;
 

@@ -1,7 +1,7 @@
 //! Why a rank computes longer than the others, by what the processor counted of it: it has more instructions, or takes longer for each.
 //!
 //! The time of a rank outside of MPI is its instructions, divided by the pace (instructions in a cycle) and by the frequency (cycles in a
-//! second on a processor). Whichever of the three explains a good part of how much longer it computes is told; nothing where none does.
+//! second on a processor). Of the three each is told that explains a good part of how much longer it computes.
 //! Counts are observed; that all of the time outside of MPI is as what was observed is estimated.
 
 use super::RankProfile;

@@ -20,7 +20,7 @@ macro_rules! module {
 const PAGE: &str = include_str!("page.html");
 /// How pages look, that of `mel watch` too.
 pub const STYLE: &str = include_str!("page.css");
-/// Numbers as text, what all pages share, and plots of variables: for that of `mel watch` too.
+/// The page's modules that the page of `mel watch` uses, too: numbers as text, elements, plots of variables.
 pub const SHARED: [Module; 3] = [module!("units"), module!("dom"), module!("plots")];
 /// The page, each module after those that it imports.
 const MODULES: [Module; 21] = [

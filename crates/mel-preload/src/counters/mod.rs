@@ -1,6 +1,6 @@
 //! What the processor counts while the thread that called `MPI_Init*` computes: instructions, cycles, cache misses, for the profile table.
 //!
-//! Only times outside of MPI count, so that what a rank does while it waits is in no number. Counters are read where such a time begins
+//! Times outside of MPI count, and those in it do not: what a rank does while it waits is in no number. Counters are read where such a time begins
 //! and where it ends, as often as [`spans`] allows: of coarse programs at all calls, of others at some.
 //!
 //! Where the processor has no counters, or nobody may read them, there is no hook and nothing is said.

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 pub use path::{CriticalPath, Most, Paths, Segment};
 pub use what_if::{Latest, Supposition, WhatIf};
 
-/// Waits of a rank that are remembered.
+/// Waits of a rank that are remembered, and changes of what it has.
 const REMEMBERED: usize = 4096;
 
 /// A call of a rank.
@@ -47,6 +47,45 @@ impl Need {
     /// What another rank has done when it made this call.
     pub fn of(call: Step) -> Need {
         Need { rank: call.rank, time: call.begin, computed: Some(call.computed) }
+    }
+}
+
+/// Times of one rank: what overlaps is one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// Ascending, apart: begin, end, and how long those before are together.
+    all: Vec<(u64, u64, u64)>,
+}
+
+impl Times {
+    pub(crate) fn of(mut times: Vec<(u64, u64)>) -> Times {
+        times.retain(|time| time.0 < time.1);
+        times.sort_unstable();
+        let mut all: Vec<(u64, u64, u64)> = Vec::new();
+        for (begin, end) in times {
+            match all.last_mut() {
+                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+                _ => all.push((begin, end, 0)),
+            }
+        }
+        let mut before = 0;
+        for time in &mut all {
+            time.2 = before;
+            before += time.1 - time.0;
+        }
+        Times { all }
+    }
+
+    /// How long they are together before a time.
+    pub(crate) fn before(&self, time: u64) -> u64 {
+        let place = self.all.partition_point(|of| of.0 < time);
+        let Some((begin, end, before)) = place.checked_sub(1).map(|place| self.all[place]) else { return 0 };
+        before + (time.min(end) - begin)
+    }
+
+    /// How long they are together between two times.
+    fn between(&self, since: u64, until: u64) -> u64 {
+        self.before(until.max(since)) - self.before(since)
     }
 }
 

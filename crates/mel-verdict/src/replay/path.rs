@@ -13,10 +13,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Need, Step};
-
-/// Changes of a rank that are remembered.
-const REMEMBERED: usize = 4096;
+use super::{Need, REMEMBERED, Step};
 
 /// A part of the path: this rank, from the first time to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,54 +8,12 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::{Need, Step};
-
-/// Changes of a rank that are remembered.
-const REMEMBERED: usize = 4096;
-
-/// Times of one rank that are taken out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Removed {
-    /// Ascending, apart: begin, end, and how much is taken out before.
-    all: Vec<(u64, u64, u64)>,
-}
-
-impl Removed {
-    fn of(mut times: Vec<(u64, u64)>) -> Removed {
-        times.retain(|time| time.0 < time.1);
-        times.sort_unstable();
-        let mut all: Vec<(u64, u64, u64)> = Vec::new();
-        for (begin, end) in times {
-            match all.last_mut() {
-                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
-                _ => all.push((begin, end, 0)),
-            }
-        }
-        let mut before = 0;
-        for time in &mut all {
-            time.2 = before;
-            before += time.1 - time.0;
-        }
-        Removed { all }
-    }
-
-    /// How much is taken out before a time.
-    fn before(&self, time: u64) -> u64 {
-        let place = self.all.partition_point(|of| of.0 < time);
-        let Some((begin, end, before)) = place.checked_sub(1).map(|place| self.all[place]) else { return 0 };
-        before + (time.min(end) - begin)
-    }
-
-    /// How much is taken out between two times.
-    fn between(&self, since: u64, until: u64) -> u64 {
-        self.before(until.max(since)) - self.before(since)
-    }
-}
+use super::{Need, REMEMBERED, Step, Times};
 
 /// Times that are taken out, by rank.
 #[derive(Clone, Debug, Default)]
 pub struct Supposition {
-    ranks: FxHashMap<u32, Removed>,
+    ranks: FxHashMap<u32, Times>,
 }
 
 impl Supposition {
@@ -65,7 +23,7 @@ impl Supposition {
         for (rank, time) in times {
             by_rank.entry(rank).or_default().push(time);
         }
-        Supposition { ranks: by_rank.into_iter().map(|(rank, times)| (rank, Removed::of(times))).collect() }
+        Supposition { ranks: by_rank.into_iter().map(|(rank, times)| (rank, Times::of(times))).collect() }
     }
 
     fn between(&self, rank: u32, since: u64, until: u64) -> u64 {
