@@ -191,6 +191,10 @@ fn a_program_that_does_not_exist_is_127() {
     assert_eq!(run.status.code(), Some(127), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(stderr.contains("no-such-program"), "{stderr}");
+    for mpi in &Mpi::all() {
+        let run = Job::new(mpi, 4, "./no-such-program").under_mel([""; 0]).run();
+        run.expect(run.code.is_some_and(|code| code != 0) && run.mel_lines().count() == 1, "one line");
+    }
 }
 
 #[test]

@@ -67,10 +67,22 @@ fn is_told(mode: &str, parts: &[&str]) {
     }
 }
 
+/// Of a rank that computes longer the function is named, though nobody has asked for samples; nothing is told without them.
 #[test]
 fn who_computes_longer_has_no_other_reason() {
     for mpi in &Mpi::all() {
-        assert_eq!(why(mpi, "computes"), None, "{}", mpi.name);
+        let why = why(mpi, "computes").unwrap_or_else(|| panic!("{}: nothing is told", mpi.name));
+        assert!(
+            why.starts_with("rank 1 was in ") && why.contains(", most at slow_rank.c:"),
+            "{}: {why}",
+            mpi.name
+        );
+        let directory = fresh_dir();
+        let job = Job::new(mpi, 2, compile_special(mpi, "slow_rank")).args(["computes"]);
+        let job = job.current_dir(directory.path()).env("MEL_SAMPLE", "0");
+        let (_, profile) = finished(job, "computes", &[], &directory.path().join("run"));
+        assert_eq!(why_in(mpi, "computes", &profile), None, "{}", mpi.name);
+        assert!(profile.json()["ranks"][1]["stacks"].is_null(), "{}: nothing is sampled", mpi.name);
     }
 }
 

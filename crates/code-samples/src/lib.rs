@@ -17,13 +17,13 @@ pub mod stacks;
 
 use std::io;
 
-use ring::Ring;
+use ring::{Glance, Ring};
 use stacks::Unwinder;
 
 /// Samples of one thread.
 pub struct Sampler {
     ring: Ring,
-    unwinder: Unwinder,
+    unwinder: Unwinder<&'static [u8]>,
 }
 
 impl Sampler {
@@ -42,15 +42,32 @@ impl Sampler {
         self.ring.has_more()
     }
 
+    /// Looks at this sampler's ring from now on, without a lock.
+    ///
+    /// # Safety
+    /// The sampler lives until the process ends, or `glance` looks away before.
+    pub unsafe fn show(&self, glance: &Glance) {
+        // SAFETY: the caller promises it.
+        unsafe { glance.at(&self.ring) };
+    }
+
+    /// Whether the next sample may find no space.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.ring.is_full()
+    }
+
     /// Gives the innermost `N` frames of each sample's stack, from the innermost outwards, and 0 beyond the last one. All are addresses behind
-    /// the instruction, as return addresses are. Addresses that cannot be told end a stack. Allocates; not from a signal handler.
+    /// the instruction, as return addresses are. Addresses that cannot be told end a stack. `take` runs while no module can be loaded or
+    /// unloaded. Allocates; not from a signal handler.
     pub fn drain<const N: usize>(&mut self, take: &mut dyn FnMut(&[u64; N])) {
-        let unwinder = &mut self.unwinder;
-        unwinder.follow_modules();
-        self.ring.drain(&mut |sample| {
-            let mut frames = [0; N];
-            unwinder.frames(&sample, &mut frames);
-            take(&frames);
+        let (unwinder, ring) = (&mut self.unwinder, &mut self.ring);
+        unwinder.while_loaded(&mut |unwinder| {
+            ring.drain(&mut |sample| {
+                let mut frames = [0; N];
+                unwinder.frames(&sample, &mut frames);
+                take(&frames);
+            });
         });
     }
 
@@ -121,14 +138,21 @@ mod tests {
         });
         assert!(all >= 60, "{all} samples in 400 ms at 500 Hz");
         assert!(found * 10 >= all * 8, "{found} of {all} stacks have both functions");
-        assert!(!sampler.has_more() && sampler.lost() == 0);
+        // The thread that drains is sampled meanwhile.
+        assert_eq!(sampler.lost(), 0);
     }
 
     #[test]
     fn who_sleeps_is_not_sampled_and_what_is_skipped_does_not_come() {
         let Some(mut sampler) = sampler() else { return };
         black_box(outer(Instant::now() + Duration::from_millis(100)));
+        let glance = ring::Glance::nowhere();
+        assert!(!glance.has_more());
+        // SAFETY: the sampler lives longer.
+        unsafe { sampler.show(&glance) };
+        assert!(glance.has_more() && !sampler.is_full());
         sampler.skip();
+        assert!(!glance.has_more());
         std::thread::sleep(Duration::from_millis(200));
         let mut all = 0;
         sampler.drain(&mut |_: &[u64; 13]| all += 1);
@@ -140,6 +164,7 @@ mod tests {
         let Some(mut sampler) = Sampler::of_this_thread(5000).ok() else { return };
         for _ in 0..2 {
             black_box(outer(Instant::now() + Duration::from_millis(700)));
+            assert!(sampler.is_full());
             let mut all = 0;
             sampler.drain(&mut |frames: &[u64; 13]| all += usize::from(frames[0] != 0));
             assert!(all > 50, "{all}");

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use perf_event_open_sys::bindings::{
     PERF_COUNT_SW_TASK_CLOCK, PERF_FLAG_FD_CLOEXEC, PERF_RECORD_LOST, PERF_RECORD_SAMPLE,
@@ -11,6 +11,8 @@ use perf_event_open_sys::bindings::{
 
 /// Bytes of the stack in a sample.
 const STACK_BYTES: usize = 4096;
+/// Bytes of a sample beside those of the stack, at most.
+const BESIDE_STACK: usize = 128;
 /// Bytes of the ring: at 100 samples a second those of more than a second. Users may have 516 KiB each without a right of their own.
 const RING_BYTES: usize = 512 << 10;
 /// The same where the limit allows no more.
@@ -29,6 +31,44 @@ pub struct Sample<'a> {
     pub registers: [u64; REGISTERS.len()],
     /// The stack, from the stack pointer on.
     pub stack: &'a [u8],
+}
+
+/// A look at a ring that costs two loads, for whoever asks often whether somebody should drain it.
+#[derive(Debug)]
+pub struct Glance(AtomicPtr<perf_event_mmap_page>);
+
+impl Glance {
+    /// At no ring: there is never more.
+    #[must_use]
+    pub const fn nowhere() -> Glance {
+        Glance(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    /// At this ring from now on.
+    ///
+    /// # Safety
+    /// The ring stays where it is until the process ends, or this looks [away](Glance::away) and nobody is looking.
+    pub(crate) unsafe fn at(&self, ring: &Ring) {
+        self.0.store(ring.page, Ordering::Release);
+    }
+
+    /// At no ring any more, as in a child of a fork, which does not have the mapping.
+    pub fn away(&self) {
+        self.0.store(std::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Whether the ring has records. Async-signal-safe.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        let page = self.0.load(Ordering::Acquire);
+        // SAFETY: as in `Ring::head` and `Ring::tail`; whoever made this look promised that the ring is still there.
+        !page.is_null()
+            && unsafe {
+                let head = AtomicU64::from_ptr(&raw mut (*page).data_head).load(Ordering::Relaxed);
+                head != AtomicU64::from_ptr(&raw mut (*page).data_tail).load(Ordering::Relaxed)
+            }
+    }
 }
 
 /// The ring of one thread's samples.
@@ -100,6 +140,13 @@ impl Ring {
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.head().load(Ordering::Acquire) != self.tail().load(Ordering::Relaxed)
+    }
+
+    /// Whether the next sample may find no space.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let used = self.head().load(Ordering::Acquire) - self.tail().load(Ordering::Relaxed);
+        self.size as u64 - used < (STACK_BYTES + BESIDE_STACK) as u64
     }
 
     /// Throws all records away until now.

@@ -1,7 +1,9 @@
 //! Return addresses of a sample, by the tables of the modules that are loaded.
 
+use std::any::Any;
 use std::ffi::{c_int, c_void};
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module, UnwindRegsNative,
@@ -10,37 +12,41 @@ use framehop::{
 
 use crate::ring::Sample;
 
-/// Unwinds stacks of this process.
-pub struct Unwinder {
-    unwinder: UnwinderNative<Vec<u8>, MayAllocateDuringUnwind>,
+/// The tables of a module: a copy, or where they are loaded.
+pub trait Tables: Deref<Target = [u8]> + Default {}
+impl<T: Deref<Target = [u8]> + Default> Tables for T {}
+
+/// Unwinds stacks by tables of modules.
+pub struct Unwinder<T: Tables> {
+    unwinder: UnwinderNative<T, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
     /// How many modules were ever loaded and unloaded, when they were looked at.
     looked_at: (u64, u64),
 }
 
-impl Unwinder {
+impl Unwinder<&'static [u8]> {
+    /// Runs `user` once with the tables of all modules of this process, none of which can be loaded or unloaded meanwhile.
+    pub fn while_loaded(&mut self, user: &mut dyn FnMut(&mut Self)) {
+        let mut look = Look { known: self.looked_at, now: self.looked_at, modules: Vec::new() };
+        // The lock of the loader that this holds may be taken again: what the second one adds is known before the first one ends.
+        let mut locked = Locked { unwinder: self, user, look: &mut look, panicked: None };
+        // SAFETY: `with_lock` gets what lives during the call.
+        unsafe { libc::dl_iterate_phdr(Some(with_lock), (&raw mut locked).cast()) };
+        if let Some(panicked) = locked.panicked {
+            resume_unwind(panicked);
+        }
+    }
+}
+
+impl<T: Tables> Unwinder<T> {
     /// Knows no module.
     #[must_use]
-    pub fn new() -> Unwinder {
+    pub fn new() -> Self {
         Unwinder { unwinder: UnwinderNative::new(), cache: CacheNative::new(), looked_at: (0, 0) }
     }
 
-    /// Looks at the modules of the process, where these have changed.
-    pub fn follow_modules(&mut self) {
-        let mut look = Look { known: self.looked_at, now: self.looked_at, modules: Vec::new() };
-        // SAFETY: `each` gets what lives during the call.
-        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut look).cast()) };
-        if look.now == self.looked_at {
-            return;
-        }
-        self.looked_at = look.now;
-        // Addresses may mean something else now.
-        (self.unwinder, self.cache) = (UnwinderNative::new(), CacheNative::new());
-        look.modules.into_iter().for_each(|module| self.unwinder.add_module(module));
-    }
-
     /// Knows these modules, and no others.
-    pub(crate) fn with_modules(modules: impl IntoIterator<Item = Module<Vec<u8>>>) -> Unwinder {
+    pub(crate) fn with_modules(modules: impl IntoIterator<Item = Module<T>>) -> Self {
         let mut unwinder = Unwinder::new();
         modules.into_iter().for_each(|module| unwinder.unwinder.add_module(module));
         unwinder
@@ -65,7 +71,7 @@ impl Unwinder {
     }
 }
 
-impl Default for Unwinder {
+impl<T: Tables> Default for Unwinder<T> {
     fn default() -> Self {
         Unwinder::new()
     }
@@ -87,30 +93,64 @@ struct Look {
     /// How many were loaded and unloaded, when they were looked at last.
     known: (u64, u64),
     now: (u64, u64),
-    modules: Vec<Module<Vec<u8>>>,
+    modules: Vec<Module<&'static [u8]>>,
+}
+
+/// What runs while the loader keeps all modules.
+struct Locked<'a> {
+    unwinder: &'a mut Unwinder<&'static [u8]>,
+    user: &'a mut dyn FnMut(&mut Unwinder<&'static [u8]>),
+    look: &'a mut Look,
+    panicked: Option<Box<dyn Any + Send>>,
+}
+
+/// Of the first module: looks at all of them where they have changed, and runs the user.
+///
+/// # Safety
+/// The system gives a module; `data` leads to a [`Locked`].
+unsafe extern "C" fn with_lock(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the caller promises that.
+    let (info, locked) = unsafe { (&*info, &mut *data.cast::<Locked<'_>>()) };
+    let Locked { unwinder, user, look, panicked } = locked;
+    look.now = (info.dlpi_adds, info.dlpi_subs);
+    if look.now != look.known {
+        // The loader's lock is recursive: it is this thread's.
+        // SAFETY: `each` gets what lives during the call.
+        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut **look).cast()) };
+        // Addresses may mean something else now.
+        (unwinder.unwinder, unwinder.cache) = (UnwinderNative::new(), CacheNative::new());
+        look.modules.drain(..).for_each(|module| unwinder.unwinder.add_module(module));
+        unwinder.looked_at = look.now;
+    }
+    // Nothing unwinds through the loader.
+    *panicked = catch_unwind(AssertUnwindSafe(|| user(unwinder))).err();
+    1
 }
 
 /// # Safety
-/// The system gives a module that stays loaded during the call; `data` leads to a [`Look`].
+/// The system gives a module that stays loaded while the loader's lock is held; `data` leads to a [`Look`].
 unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the caller promises that.
     let (info, look) = unsafe { (&*info, &mut *data.cast::<Look>()) };
-    look.now = (info.dlpi_adds, info.dlpi_subs);
-    if look.now == look.known {
-        return 1;
-    }
     // SAFETY: the loader has as many headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    look.modules.extend(module(info.dlpi_addr, headers, &mut copied));
+    look.modules.extend(module(info.dlpi_addr, headers, &mut |range| Some(loaded(range))));
     0
 }
 
-/// A module with its tables, which are copied: it may be unloaded later. `copied` copies from a readable part of what is loaded of it.
-pub(crate) fn module(
+/// Memory of a module.
+fn loaded(range: Range<u64>) -> &'static [u8] {
+    // SAFETY: it lies in a part of a module that is loaded and readable, as `module` has seen. The module may go once the loader's lock is
+    // free: whoever takes it next looks at the modules before the tables, and forgets these where one has gone.
+    unsafe { std::slice::from_raw_parts(range.start as *const u8, (range.end - range.start) as usize) }
+}
+
+/// A module with its tables, which `bytes` gives from a readable part of what is loaded of it.
+pub(crate) fn module<T: Tables>(
     base: u64,
     headers: &[libc::Elf64_Phdr],
-    copied: &mut dyn FnMut(Range<u64>) -> Option<Vec<u8>>,
-) -> Option<Module<Vec<u8>>> {
+    bytes: &mut dyn FnMut(Range<u64>) -> Option<T>,
+) -> Option<Module<T>> {
     let at = |header: &libc::Elf64_Phdr| {
         let begin = base.wrapping_add(header.p_vaddr);
         begin..begin.saturating_add(header.p_memsz)
@@ -127,11 +167,11 @@ pub(crate) fn module(
     if readable(index.start)?.end < index.end || index.end - index.start < 8 {
         return None;
     }
-    let index_bytes = copied(index.clone())?;
+    let index_bytes = bytes(index.clone())?;
     let frames = readable(table_at(index.start, &index_bytes)?)?;
     // The table ends where a length of zero says so: until then, or to the end of what is loaded.
     let frames = table_at(index.start, &index_bytes)?..frames.end;
-    let frame_bytes = copied(frames.clone())?;
+    let frame_bytes = bytes(frames.clone())?;
     let of_module = |range: Range<u64>| range.start.wrapping_sub(base)..range.end.wrapping_sub(base);
     let text = loaded().find(|header| header.p_flags & libc::PF_X != 0).map(at)?;
     let sections = ExplicitModuleSectionInfo {
@@ -155,15 +195,4 @@ fn table_at(index: u64, bytes: &[u8]) -> Option<u64> {
         let offset = i32::from_ne_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
         (index + 4).wrapping_add_signed(offset.into())
     })
-}
-
-/// Memory of a module that is loaded; none where there is no space for a copy.
-fn copied(range: Range<u64>) -> Option<Vec<u8>> {
-    // SAFETY: it lies in a part of a module that is loaded and readable, as its callers have seen, while the loader lets nobody unload it.
-    let bytes =
-        unsafe { std::slice::from_raw_parts(range.start as *const u8, (range.end - range.start) as usize) };
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(bytes.len()).ok()?;
-    copy.extend_from_slice(bytes);
-    Some(copy)
 }

@@ -48,6 +48,19 @@ const LAUNCHERS: &[Launcher] = &[
     Launcher { first: 1, ..launcher("blaunch", "LSF_PM_TASKID", "LSB_DJOB_NUMPROC") },
 ];
 
+/// Variables with the number of a process among those of its node, in the order of [`LAUNCHERS`].
+const ON_NODE: [&str; 9] = [
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "JSM_NAMESPACE_LOCAL_RANK",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "MVP_COMM_WORLD_LOCAL_RANK",
+    OF_HYDRA,
+    "PALS_LOCAL_RANKID",
+    "FLUX_TASK_LOCAL_ID",
+    "MPT_LRANK",
+    "SLURM_LOCALID",
+];
+
 /// A process among those that were started together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -88,6 +101,16 @@ impl Place {
 /// Whether this process is rank 0, as far as the launcher says. Without a launcher it is.
 pub fn is_first_rank() -> bool {
     Place::here().is_none_or(|place| place.rank == 0)
+}
+
+/// Whether this process is the first of its node, as far as the launcher says; where it says nothing, each is.
+pub fn is_first_of_node() -> bool {
+    Place::here().is_none() || first_of_node(variable)
+}
+
+fn first_of_node(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let number = ON_NODE.iter().find_map(|name| variable(name)?.parse::<u64>().ok());
+    number.is_none_or(|number| number == 0)
 }
 
 /// How this process was started, in a few words: `mpirun`, `srun in job 4711`; empty where no launcher has.
@@ -233,6 +256,16 @@ mod tests {
             (words("srun", Some(job.clone())), words("", Some(job))),
             ("srun in job 4711_3".into(), String::new())
         );
+    }
+
+    #[test]
+    fn the_first_of_a_node_is_known_where_the_launcher_says_it() {
+        assert!(first_of_node(set(&[])) && first_of_node(set(&[("PMIX_RANK", "3")])));
+        assert!(first_of_node(set(&[("MPI_LOCALRANKID", "0"), ("PMI_RANK", "4")])));
+        // Those of the daemon that mpirun has started on the node through srun come after its own.
+        let second = [("OMPI_COMM_WORLD_LOCAL_RANK", "1"), ("SLURM_LOCALID", "0")];
+        assert!(!first_of_node(set(&second)));
+        assert!(!first_of_node(set(&[("SLURM_LOCALID", "3")])));
     }
 
     #[test]

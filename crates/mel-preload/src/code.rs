@@ -1,7 +1,11 @@
 //! Where the program is while it computes: stacks of the thread that called `MPI_Init*`, for the profile table.
 //!
 //! The kernel samples that thread ([`code_samples`]). As it enters an MPI call it takes what was sampled since it left the last one; what is
-//! sampled inside is thrown away as it leaves. Between calls that are far apart a thread of ours empties the ring.
+//! sampled inside is thrown away as it leaves.
+//!
+//! Where the user asks for it, a hook does that, and between calls that are far apart a thread of ours empties the ring. Where nobody has
+//! asked, samples are fewer, there is neither hook nor thread: who counts calls glances at the ring ([`entered`], [`left`]), and of a time
+//! between calls that has filled it nothing is kept.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -10,13 +14,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use code_samples::Sampler;
+use code_samples::ring::Glance;
 use mel_log::profile::Ended;
-use mel_log::profile::stacks::PER_SECOND;
+use mel_log::profile::stacks::{PER_SECOND, UNASKED_PER_SECOND, UNASKED_STEP};
 use mel_log::table::{MAX_FRAMES, ProfileTable, StackKey};
 use mpi_intercept::own_thread::OwnThread;
 use mpi_intercept::{Call, FunctionId, Hook};
 use rustc_hash::FxHashMap;
 
+use crate::calls::functions::returns_at_once;
 use crate::consumer::{Consumer, Parts};
 use crate::registry::Registry;
 use crate::state::Run;
@@ -32,8 +38,39 @@ thread_local! {
     static IS_SAMPLED: Cell<bool> = const { Cell::new(false) };
 }
 
+/// At the ring of samples that nobody has asked for.
+static UNASKED: Glance = Glance::nowhere();
+/// Whose they are.
+static CODE: OnceLock<&'static Code> = OnceLock::new();
+
+/// The thread enters an MPI call that may wait. A few loads where nothing was sampled.
+#[inline(always)]
+pub(crate) fn entered() {
+    if UNASKED.has_more() {
+        unasked_come(Code::take);
+    }
+}
+
+/// The thread has left an MPI call: what was sampled inside is no work of the program. Of one that returns at once nobody was told before.
+#[inline(always)]
+pub(crate) fn left(function: FunctionId) {
+    if UNASKED.has_more() {
+        unasked_come(if returns_at_once(function) { Code::take } else { Code::skip });
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn unasked_come(what: fn(&Code)) {
+    if let (true, Some(code)) = (IS_SAMPLED.get(), CODE.get()) {
+        what(code);
+    }
+}
+
 /// Samples this process. Lives as long as the process.
 struct Code {
+    /// Whether the user has asked for it.
+    is_asked: bool,
     registry: &'static Registry,
     table: OnceLock<ProfileTable>,
     taken: Mutex<Option<Taken>>,
@@ -56,9 +93,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The consumer, where the user wants samples.
+/// The consumer, where the user wants samples, or has nothing against a few.
 pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    let config = parts.config;
     let code = Code {
+        is_asked: config.sample,
         registry: parts.registry,
         table: OnceLock::new(),
         taken: Mutex::new(None),
@@ -68,12 +107,12 @@ pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
         changed: Condvar::new(),
         thread: OnceLock::new(),
     };
-    parts.config.sample.then(|| Box::leak(Box::new(code)) as &dyn Consumer)
+    (config.sample || config.samples_unasked).then(|| Box::leak(Box::new(code)) as &dyn Consumer)
 }
 
 impl Consumer for Code {
     fn hooks(&'static self) -> Vec<&'static dyn Hook> {
-        vec![self]
+        if self.is_asked { vec![self] } else { Vec::new() }
     }
 
     fn attach(&'static self, table: &ProfileTable) {
@@ -81,10 +120,20 @@ impl Consumer for Code {
     }
 
     fn start(&'static self, run: Option<&'static Run>) {
-        let (Some(run), Some(_)) = (run, self.table.get()) else { return };
-        match Sampler::of_this_thread(PER_SECOND) {
+        let (Some(run), Some(table)) = (run, self.table.get()) else { return };
+        let (per_second, step) =
+            if self.is_asked { (PER_SECOND, 1) } else { (UNASKED_PER_SECOND, UNASKED_STEP) };
+        match Sampler::of_this_thread(per_second) {
             Ok(sampler) => {
                 IS_SAMPLED.set(true);
+                table.header().stack_step.set(step);
+                if !self.is_asked {
+                    let _ = CODE.set(self);
+                    // SAFETY: the sampler stays in `taken`, which lives as long as the process; children of a fork look away.
+                    unsafe { sampler.show(&UNASKED) };
+                    *lock(&self.taken) = Some(Taken { sampler, rows: FxHashMap::default() });
+                    return;
+                }
                 // MPI_Init* is still under way.
                 self.in_mpi.store(true, Ordering::Release);
                 *lock(&self.taken) = Some(Taken { sampler, rows: FxHashMap::default() });
@@ -92,7 +141,7 @@ impl Consumer for Code {
                     let _ = self.thread.set(thread);
                 }
             }
-            Err(error) if run.rank == 0 => warn(&format!(
+            Err(error) if self.is_asked && run.rank == 0 => warn(&format!(
                 "stacks are not sampled: perf_event_open: {error}; it takes /proc/sys/kernel/perf_event_paranoid of 2 or \
                  less, and a container that allows the system call (docs/sampling.md)"
             )),
@@ -107,7 +156,8 @@ impl Consumer for Code {
     }
 
     fn finish(&self, _: Ended) {
-        if self.pid != std::process::id() {
+        // What nobody has asked for has come as the last call was entered.
+        if self.pid != std::process::id() || !self.is_asked {
             return;
         }
         *lock(&self.stopped) = true;
@@ -119,6 +169,7 @@ impl Consumer for Code {
     }
 
     fn forked(&self) {
+        UNASKED.away();
         IS_SAMPLED.set(false);
     }
 }
@@ -133,15 +184,20 @@ impl Hook for Code {
 
     fn leave(&self, _: FunctionId, _: &mut Call<'_>, _: c_int) {
         if IS_SAMPLED.get() {
-            if let Some(taken) = &mut *lock(&self.taken) {
-                taken.sampler.skip();
-            }
+            self.skip();
             self.in_mpi.store(false, Ordering::Release);
         }
     }
 }
 
 impl Code {
+    /// Throws away what has come.
+    fn skip(&self) {
+        if let Some(taken) = &mut *lock(&self.taken) {
+            taken.sampler.skip();
+        }
+    }
+
     /// Counts what has come.
     fn take(&self) {
         let mut taken = lock(&self.taken);
@@ -149,6 +205,11 @@ impl Code {
         if !sampler.has_more() {
             return;
         }
+        // It has the first seconds of what may have been many.
+        if !self.is_asked && sampler.is_full() {
+            return sampler.skip();
+        }
+        let step = if self.is_asked { 1 } else { UNASKED_STEP };
         let phase = phases::current();
         sampler.drain(&mut |frames: &[u64; MAX_FRAMES]| {
             let key = StackKey { phase, frames: *frames };
@@ -162,7 +223,7 @@ impl Code {
                 Some(row)
             });
             if let Some(row) = row {
-                table.stack(row).samples.add(1);
+                table.stack(row).samples.add(step);
             }
         });
     }

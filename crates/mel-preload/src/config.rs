@@ -42,6 +42,8 @@ pub struct Config {
     /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
     /// without a limit (`none`).
     pub budget: Option<Share>,
+    /// Whether a few stacks of the program are sampled although nobody has asked for it.
+    pub samples_unasked: bool,
     /// Whether stacks of the program are sampled (`MEL_SAMPLE`).
     pub sample: bool,
     /// Whether the processor's counters are read while the program computes: where stacks are sampled, but with `MEL_COUNTERS=0`.
@@ -212,6 +214,8 @@ impl Config {
         config.vars = reader.variables(&settings::VARS);
         config.attribute = reader.variables(&settings::ATTRIBUTE);
         config.call_profile |= config.attribute.is_some();
+        let is_unwanted = reader.text(&settings::SAMPLE).is_some_and(|value| value == "0");
+        config.samples_unasked = config.call_profile && !config.sample && !is_unwanted;
         config.call_profile |= config.sample;
         let is_off = reader.text(&settings::COUNTERS).is_some_and(|value| value == "0");
         config.counters = !is_off && (config.sample || config.call_profile && config.fake_counters.is_some());

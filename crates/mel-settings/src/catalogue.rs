@@ -185,10 +185,10 @@ catalogue! {
     SAMPLE = Setting {
         name: "MEL_SAMPLE",
         option: Some(switch("sample")),
-        short: "Sample the stack of each rank's thread that calls MPI, 100 times in a second that it computes, and \
-                read the processor's counters, where there are any: the verdict says in which function and line a \
-                slow rank is longer than the others, and whether it has more to do or does it slower. Without \
-                signals; the kernel has to allow it",
+        short: "Sample the stack of each rank's thread that calls MPI, 100 times in a second that it computes, not 20, \
+                and read the processor's counters, where there are any: the verdict says in which function and line \
+                a slow rank is longer than the others, and whether it has more to do or does it slower. Without \
+                signals; the kernel has to allow it. MEL_SAMPLE=0: sample nothing",
         more: "sampling.md",
         ..GIVEN
     };

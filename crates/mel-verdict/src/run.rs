@@ -488,6 +488,7 @@ impl Run {
             of_rank.lost_regions = rank.rows.lost_regions;
             of_rank.mismatched_regions = rank.rows.mismatched_regions;
             of_rank.stacks.clone_from(&rank.stacks);
+            of_rank.stack_step = rank.rows.stack_step;
             for stack in &mut of_rank.stacks {
                 stack.phase = phases.get(stack.phase as usize).copied().unwrap_or(0);
             }

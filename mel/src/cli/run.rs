@@ -15,7 +15,7 @@ use super::output::warn;
 use super::screen::screen;
 use super::settings::{Given, described};
 use super::{before, known_variables, leave_it_to_the_first_rank, library, plugins};
-use mel_log::launcher::{Place, is_first_rank};
+use mel_log::launcher::{Place, is_first_of_node, is_first_rank};
 use mel_log::setting::Setting;
 use mel_log::settings::{self, counted};
 use mel_rules::policy::Policy;
@@ -168,12 +168,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let error = command.exec();
     let program = Path::new(program).display();
-    if error.kind() == io::ErrorKind::NotFound {
-        warn(&format!("cannot find the program {program}; check its path"));
-        return Ok(ExitCode::from(127));
+    let (line, code) = if error.kind() == io::ErrorKind::NotFound {
+        (format!("cannot find the program {program}; check its path"), 127)
+    } else {
+        (format!("cannot execute {program}: {error}; check its path and permissions"), 126)
+    };
+    // It may be missing on one node alone.
+    if is_first_of_node() {
+        warn(&line);
+    } else {
+        leave_it_to_the_first_rank();
     }
-    warn(&format!("cannot execute {program}: {error}; check its path and permissions"));
-    Ok(ExitCode::from(126))
+    Ok(ExitCode::from(code))
 }
 
 /// Switches Open MPI's monitoring component on: with 2, messages of the library's own are counted apart from the program's.

@@ -116,6 +116,9 @@ pub struct RankProfile {
     /// Where it was outside of MPI, by samples of its stacks, the one with most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackProfile>,
+    /// How many hundredths of a second each of those samples stands for.
+    #[serde(skip_serializing_if = "is_none")]
+    pub stack_step: u64,
     /// What the operating system counted of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,

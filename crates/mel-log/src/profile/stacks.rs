@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::why::median;
 use super::{CallSite, RankProfile};
 
-/// Samples in a second that a rank is on a processor.
+/// Samples in a second that a rank is on a processor, where the user asks for them.
 pub const PER_SECOND: u32 = 100;
+/// The same where nobody has asked: each counts as [`UNASKED_STEP`].
+pub const UNASKED_PER_SECOND: u32 = PER_SECOND / UNASKED_STEP as u32;
+/// How many hundredths of a second a sample stands for that nobody has asked for.
+pub const UNASKED_STEP: u64 = 5;
 
 /// Samples of one stack, in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +20,7 @@ pub const PER_SECOND: u32 = 100;
 pub struct StackProfile {
     /// The phase of the program, as a place in the profile's `phases`.
     pub phase: u32,
-    /// How many: each stands for a hundredth of a second on a processor outside of MPI and of the operating system.
+    /// Hundredths of a second on a processor outside of MPI and of the operating system.
     pub samples: u64,
     /// The call sites, as places in the profile's `sites`: the innermost first.
     pub frames: Vec<u32>,

@@ -16,6 +16,8 @@ use super::{CallSite, Finding, RankProfile};
 pub(super) const LEAST: f64 = 0.4;
 /// Times that are shorter, in seconds, explain nothing.
 pub(super) const SHORTEST: f64 = 0.01;
+/// Where each sample of a stack stands for long, a difference is of at least as many.
+const FEWEST_SAMPLES: f64 = 5.0;
 /// Fewer bytes of files are not worth a word.
 const MANY_BYTES: u64 = 1 << 20;
 /// The kernel takes about so long for a page that is new, in seconds; less pages explain nothing of its time.
@@ -93,9 +95,11 @@ pub fn explain(findings: &mut [Finding], ranks: &[RankProfile], sites: &[CallSit
 /// In which function of the program a rank is longer than the others, where its stacks were sampled.
 fn code(cause: &RankProfile, others: &[&RankProfile], sites: &[CallSite], late_s: f64) -> Option<String> {
     let (of, usual) = stacks::longer(cause, others, sites)?;
-    (of.seconds - usual >= (LEAST * late_s).max(SHORTEST)).then(|| {
+    let step = cause.stack_step as f64 / f64::from(stacks::PER_SECOND);
+    let is_sure = step <= SHORTEST || of.seconds - usual >= FEWEST_SAMPLES * step;
+    (is_sure && of.seconds - usual >= (LEAST * late_s).max(SHORTEST)).then(|| {
         let (rank, InFunction { function, line, seconds, .. }) = (cause.rank, of);
-        let usual = if usual < SHORTEST { "almost never".into() } else { duration(usual) };
+        let usual = if usual < SHORTEST.max(step) { "almost never".into() } else { duration(usual) };
         format!(
             "rank {rank} was in {function}, most at {line}, for {} (the others {usual})",
             duration(seconds)

@@ -23,7 +23,7 @@ pub use super::row::Column;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout. A reader takes no other one.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -262,6 +262,8 @@ row! {
     key stacks;
     /// Rows of stacks that found no space.
     key lost_stacks;
+    /// How many hundredths of a second each sample of a stack stands for.
+    key stack_step;
     /// Rows of what the processor counted.
     key counted;
     /// Rows of connections.
@@ -821,7 +823,7 @@ mod tests {
         let layout = checksum::of([documented(false).as_bytes()]);
         assert_eq!(
             (VERSION, layout),
-            (12, 2_143_221_239),
+            (13, 1_815_329_148),
             "the layout has changed: raise VERSION, and put its checksum here"
         );
     }

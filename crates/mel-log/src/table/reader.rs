@@ -133,8 +133,9 @@ pub struct TableRows {
     pub clock_offset_nanos: i64,
     pub traffic: Vec<TrafficRow>,
     pub connections: Vec<ConnectionRow>,
-    /// Where the program was outside of MPI, by samples.
+    /// Where the program was outside of MPI, by samples; and how many hundredths of a second each of them stands for.
     pub stacks: Vec<StackRow>,
+    pub stack_step: u64,
     /// What the processor counted, by phase.
     pub counted: Vec<CountedRow>,
     pub sampled: Vec<SampledRow>,
@@ -417,6 +418,7 @@ fn of_header(header: &Header) -> TableRows {
         },
         host: text_of(&header.host),
         contexts_made: number(&header.contexts).min(MAX_CONTEXTS as u64),
+        stack_step: number(&header.stack_step),
         bytes: (length, length),
         truth: Truth {
             matched: number(&header.matched),

@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 /// Whether a function does not wait for anything: it starts something, looks, or answers from memory.
-pub(super) fn returns_at_once(function: FunctionId) -> bool {
+pub(crate) fn returns_at_once(function: FunctionId) -> bool {
     let about = function.about();
     match about.kind {
         Of::Local => {

@@ -20,6 +20,7 @@ use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds, returns_at_once};
 use super::operations::{Operation, Operations};
 use super::waits::Waits;
+use crate::code;
 use crate::consumer::Consumer;
 use crate::polling::Polling;
 use crate::registry::{Known, Registry};
@@ -360,6 +361,7 @@ impl Hook for CallProfiler {
     #[inline]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         let Some(contexts) = self.contexts.get() else { return };
+        code::entered();
         let context = here.context(function, call);
         let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
         if !thread.is_null() {
@@ -372,6 +374,7 @@ impl Hook for CallProfiler {
     #[inline]
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let Some(contexts) = self.contexts.get() else { return };
+        code::left(function);
         let success = code == self.abi.constants.success;
         let left = here.left(|| self.clock.now().0);
         let made = Made { context: here.context(function, call), entered: here.entered(), left };
