@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::debug_info::{DebugInfo, Reader};
 use mel_log::profile::CallSite;
+use mel_log::profile::stacks::is_by_the_way;
 use mel_log::{RankLog, regular_file};
 
 /// Where separate debug information is installed.
@@ -80,7 +81,9 @@ impl CallSites {
 
 /// The debug information of a file: its own, or what is installed for it.
 fn load(path: &Path) -> Option<DebugInfo> {
-    installed(path).and_then(|separate| DebugInfo::open(&separate)).or_else(|| DebugInfo::open(path))
+    // Nobody looks for a line of the C library: its debug information is as large as that of all else.
+    let separate = (!path.to_str().is_some_and(is_by_the_way)).then(|| installed(path)).flatten();
+    separate.and_then(|separate| DebugInfo::open(&separate)).or_else(|| DebugInfo::open(path))
 }
 
 /// Where the debug information of a file is installed, by what identifies the build.

@@ -54,11 +54,17 @@ const BY_THE_WAY: [&str; 11] = [
     "libgomp.",
 ];
 
+/// Whether a file, with its path, is one of these libraries.
+#[must_use]
+pub fn is_by_the_way(module: &str) -> bool {
+    let file = module.rsplit('/').next().unwrap_or_default();
+    BY_THE_WAY.iter().any(|name| file.starts_with(name))
+}
+
 /// Whether a frame is in the program, or in a library that is no matter of course.
 fn is_of_program(site: &CallSite) -> bool {
-    let file = site.module.rsplit('/').next().unwrap_or_default();
     let is_start = site.line == 0 && site.function == "_start";
-    !is_start && !BY_THE_WAY.iter().any(|name| file.starts_with(name))
+    !is_start && !is_by_the_way(&site.module)
 }
 
 /// The time of a rank by the functions of the program that were under way, the callers among them.
