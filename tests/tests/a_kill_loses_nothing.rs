@@ -294,6 +294,7 @@ fn a_killed_run_is_reported_up_to_the_end() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_killed_trace_is_read_up_to_the_end() {
     at_many_points(&["--trace"], |output, done, what| {
         report_agrees(output, done, what);

@@ -53,6 +53,7 @@ fn report(output: &Path) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn files_of_the_program_stay_as_they_are_in_every_mode() {
     for mpi in &Mpi::all_and_newer() {
         for options in MODES {
@@ -81,6 +82,7 @@ fn a_log_that_has_grown_keeps_what_came_before() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn every_file_of_the_process_may_be_closed() {
     for mpi in &Mpi::all_and_newer() {
         for ranks in [1, 2] {
@@ -92,6 +94,7 @@ fn every_file_of_the_process_may_be_closed() {
 
 /// A process opens the memory of another one when it first sends to it.
 #[test]
+#[ignore = "slow"]
 fn what_is_under_the_number_of_shared_memory_is_not_written_to() {
     for mpi in &Mpi::all() {
         let directory = fresh_dir();

@@ -170,6 +170,7 @@ fn sanitized(mpi: &Mpi, flags: &[&str], directory: &Path) -> Option<PathBuf> {
 
 /// What sanitizers find, they find with MEL; and MEL adds nothing.
 #[test]
+#[ignore = "slow"]
 fn sanitizers_need_no_option() {
     const FLAGS: [&[&str]; 5] = [
         &["-fsanitize=address"],

@@ -108,6 +108,7 @@ fn ranks_that_work_in_turn_lower_the_serialisation() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn ranks_that_are_late_in_turn_lower_the_serialisation() {
     // Each works 3 times 90 ms and 9 times 60 ms: 810 ms of 1080 ms.
     efficiencies("turns 12 90 60 60 60", [0.75, 1.0, 0.75, 0.75, 1.0], None);
@@ -146,11 +147,13 @@ fn the_delay_of_a_rank_before_an_operation_of_all_is_won() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_delay_of_a_rank_between_its_neighbours_is_won() {
     is_won("halo 10 60 90 60 60", "halo 10 60 60 60 60", 1);
 }
 
 #[test]
+#[ignore = "slow"]
 fn of_two_late_ranks_the_later_one_is_won_up_to_the_other() {
     // Without the delay of rank 1 rank 2 is the last: 80 ms a step, and not 60.
     is_won("all 10 60 100 80 60", "all 10 60 60 80 60", 1);

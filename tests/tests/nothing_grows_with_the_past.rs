@@ -20,7 +20,9 @@ fn measure(mpi: &Mpi, options: &[&str], kinds: &[&str], scratch: &Path) -> BTree
     let options = options.iter().copied().chain(["-o", &output]);
     let dumps = format!("--callgrind-out-file={}", scratch.join("dump").display());
     let valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", &dumps];
+    // A sample that comes meanwhile costs as much as hundreds of calls.
     let run = Job::new(mpi, 1, "valgrind")
+        .env("MEL_SAMPLE", "0")
         .under_mel(options)
         .args(&valgrind[1..])
         .args([executable.as_os_str(), scratch.as_os_str()])

@@ -168,32 +168,38 @@ mod planted_late_in {
     }
 
     #[test]
+    #[ignore = "slow"]
     fn a_communicator_that_is_made() {
         late_in("MPI_Comm_dup", "wait_at_nxn", ("MPI_Comm_dup", "MPI_Comm_dup"), anywhere);
     }
 
     #[test]
+    #[ignore = "slow"]
     fn a_window_that_is_made() {
         late_in("MPI_Win_create", "wait_at_nxn", ("MPI_Win_create", "MPI_Win_create"), anywhere);
     }
 
     #[test]
+    #[ignore = "slow"]
     fn an_operation_of_neighbours() {
         let line = "MPI_Neighbor_alltoall";
         late_in(line, "wait_at_nxn", (line, line), anywhere);
     }
 
     #[test]
+    #[ignore = "slow"]
     fn an_operation_between_groups() {
         late_in("MPI_Allreduce", "wait_at_nxn", ("MPI_Allreduce", "MPI_Allreduce"), anywhere);
     }
 
     #[test]
+    #[ignore = "slow"]
     fn a_broadcast_with_large_counts() {
         late_in("MPI_Bcast_c", "late_broadcast", ("MPI_Bcast_c", "MPI_Bcast_c"), has_large_counts);
     }
 
     #[test]
+    #[ignore = "slow"]
     fn the_receive_of_a_send_with_large_counts() {
         late_in("MPI_Issend_c", "late_receiver", ("MPI_Wait", "MPI_Recv"), has_large_counts);
     }

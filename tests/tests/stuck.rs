@@ -429,6 +429,7 @@ fn waits_of_fortran_programs_are_told() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn who_watches_the_run_and_who_reads_its_report_see_why_it_hangs() {
     for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();

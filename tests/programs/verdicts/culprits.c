@@ -134,7 +134,7 @@ static void alone(void)
 /* Barriers and nothing else. */
 static void barriers(void)
 {
-    for (step = 0; step < 5000; step++)
+    for (step = 0; step < 100000; step++)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
