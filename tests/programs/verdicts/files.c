@@ -2,7 +2,7 @@
  * And data that is packed inside of MPI. */
 #include "verdicts.h"
 
-enum { PIECE = 1 << 16, PACKED = 1 << 18 };
+enum { PIECE = 1 << 16, PACKED = 1 << 20 };
 
 static char *data;
 static char name[64];
