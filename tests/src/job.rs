@@ -266,6 +266,20 @@ impl<'a> Job<'a> {
     }
 }
 
+/// The sentences that MEL marks, each without its mark and in one line: longer ones go on in the next lines.
+#[must_use]
+pub fn marked_sentences(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("[MEL] "), all.last_mut()) {
+            (Some(begin), _) => all.push(begin.trim().to_owned()),
+            (None, Some(last)) if line.starts_with("      ") => *last += &format!(" {}", line.trim()),
+            _ => {}
+        }
+    }
+    all
+}
+
 impl Finished {
     /// The lines of standard error that MEL wrote.
     pub fn mel_lines(&self) -> impl Iterator<Item = &str> {

@@ -31,7 +31,7 @@ pub mod verdict;
 pub mod watching;
 pub mod windows;
 
-pub use job::{Finished, Job, Output, Running};
+pub use job::{Finished, Job, Output, Running, marked_sentences};
 pub use mpi::Mpi;
 pub use program::{
     Exit, Expectation, Leaves, Program, compile_for_scorep, compile_preloadable, compile_source,

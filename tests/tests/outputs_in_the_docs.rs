@@ -1,7 +1,7 @@
 //! What README and tutorial show of the text at the end of a run is what is printed today: the same sentences, whatever their figures.
 
 use mel_tests::artifacts::{fresh_dir, root};
-use mel_tests::{Job, Mpi, compile_source};
+use mel_tests::{Job, Mpi, compile_source, marked_sentences};
 
 /// The first output that a page has behind a command.
 fn shown(page: &str, command: &str) -> String {
@@ -12,16 +12,9 @@ fn shown(page: &str, command: &str) -> String {
     block.unwrap_or_else(|| panic!("{page} has no output of {command}")).0.to_owned()
 }
 
-/// The sentences that MEL marks, without line breaks, and without the one that says where results go.
+/// What MEL says, without the sentence that says where results go.
 fn sentences(text: &str) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for line in text.lines() {
-        match (line.strip_prefix("[MEL] "), all.last_mut()) {
-            (Some(begin), _) => all.push(begin.trim().to_owned()),
-            (None, Some(last)) if line.starts_with("      ") => *last += &format!(" {}", line.trim()),
-            _ => {}
-        }
-    }
+    let mut all = marked_sentences(text);
     all.retain(|sentence| !sentence.starts_with("measuring;"));
     all
 }

@@ -7,7 +7,7 @@ use mel_tests::artifacts::fresh_dir;
 use mel_tests::cases::{Case, for_each_case_on};
 use mel_tests::profile::Profile;
 use mel_tests::trace::Trace;
-use mel_tests::{Job, Mpi, Program};
+use mel_tests::{Job, Mpi, Program, marked_sentences};
 
 /// The profile of a run, and its trace if there is one.
 fn profile_of(job: Job<'_>, what: &str) -> Profile {
@@ -15,10 +15,8 @@ fn profile_of(job: Job<'_>, what: &str) -> Profile {
     let output = directory.path().join("run");
     let run = job.under_mel(["-o".as_ref(), output.as_os_str()]).run();
     run.expect(run.code == Some(0), what);
-    // Sentences go on in the next line.
-    let whole = run.stderr.replace("\n      ", " ");
-    let complains = |line: &str| line.contains("cannot") && !line.contains("cannot explain");
-    run.expect(!whole.lines().any(|line| line.starts_with("[MEL] ") && complains(line)), what);
+    let complains = |said: &String| said.contains("cannot") && !said.contains("cannot explain");
+    run.expect(!marked_sentences(&run.stderr).iter().any(complains), what);
     Profile::read(&output)
 }
 

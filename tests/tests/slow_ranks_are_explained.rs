@@ -67,7 +67,7 @@ fn is_told(mode: &str, parts: &[&str]) {
     }
 }
 
-/// Of a rank that computes longer the function is named, though nobody has asked for samples; nothing is told without them.
+/// The default run names the function of a rank that computes longer; with `MEL_SAMPLE=0` it tells nothing.
 #[test]
 fn who_computes_longer_has_no_other_reason() {
     for mpi in &Mpi::all() {

@@ -58,17 +58,19 @@ impl Sampler {
     }
 
     /// Gives the innermost `N` frames of each sample's stack, from the innermost outwards, and 0 beyond the last one. All are addresses behind
-    /// the instruction, as return addresses are. Addresses that cannot be told end a stack. `take` runs while no module can be loaded or
-    /// unloaded. Allocates; not from a signal handler.
+    /// the instruction, as return addresses are. Addresses that cannot be told end a stack. Allocates; not from a signal handler.
     pub fn drain<const N: usize>(&mut self, take: &mut dyn FnMut(&[u64; N])) {
         let (unwinder, ring) = (&mut self.unwinder, &mut self.ring);
+        let mut stacks = Vec::new();
         unwinder.while_loaded(&mut |unwinder| {
             ring.drain(&mut |sample| {
                 let mut frames = [0; N];
                 unwinder.frames(&sample, &mut frames);
-                take(&frames);
+                stacks.push(frames);
             });
         });
+        // Who takes them may wait for a thread that waits for the loader.
+        stacks.iter().for_each(take);
     }
 
     /// Throws all samples away until now.

@@ -62,13 +62,31 @@ impl Glance {
     #[must_use]
     pub fn has_more(&self) -> bool {
         let page = self.0.load(Ordering::Acquire);
-        // SAFETY: as in `Ring::head` and `Ring::tail`; whoever made this look promised that the ring is still there.
-        !page.is_null()
-            && unsafe {
-                let head = AtomicU64::from_ptr(&raw mut (*page).data_head).load(Ordering::Relaxed);
-                head != AtomicU64::from_ptr(&raw mut (*page).data_tail).load(Ordering::Relaxed)
-            }
+        if page.is_null() {
+            return false;
+        }
+        // SAFETY: whoever made this look at a ring promised that it is still there.
+        let (head, tail) = unsafe { (head(page), tail(page)) };
+        head.load(Ordering::Relaxed) != tail.load(Ordering::Relaxed)
     }
+}
+
+/// Up to where the kernel has written.
+///
+/// # Safety
+/// The page of an event, which stays mapped for this lifetime.
+unsafe fn head<'a>(page: *mut perf_event_mmap_page) -> &'a AtomicU64 {
+    // SAFETY: an aligned word of the mapping; the kernel writes it at any time, as an atomic does.
+    unsafe { AtomicU64::from_ptr(&raw mut (*page).data_head) }
+}
+
+/// Up to where somebody has read.
+///
+/// # Safety
+/// As for [`head`].
+unsafe fn tail<'a>(page: *mut perf_event_mmap_page) -> &'a AtomicU64 {
+    // SAFETY: likewise; the kernel reads it.
+    unsafe { AtomicU64::from_ptr(&raw mut (*page).data_tail) }
 }
 
 /// The ring of one thread's samples.
@@ -126,13 +144,13 @@ impl Ring {
     }
 
     fn head(&self) -> &AtomicU64 {
-        // SAFETY: an aligned word of the mapping, which lives as long as this; the kernel writes it at any time, as an atomic does.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.page).data_head) }
+        // SAFETY: the mapping lives as long as this.
+        unsafe { head(self.page) }
     }
 
     fn tail(&self) -> &AtomicU64 {
-        // SAFETY: likewise; the kernel reads it.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.page).data_tail) }
+        // SAFETY: likewise.
+        unsafe { tail(self.page) }
     }
 
     /// Whether there are records.

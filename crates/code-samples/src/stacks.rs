@@ -25,11 +25,10 @@ pub struct Unwinder<T: Tables> {
 }
 
 impl Unwinder<&'static [u8]> {
-    /// Runs `user` once with the tables of all modules of this process, none of which can be loaded or unloaded meanwhile.
+    /// Runs `user` once with the tables of all modules of this process, none of which can be loaded or unloaded meanwhile: the loader's lock
+    /// is held, so `user` waits for no lock of its own.
     pub fn while_loaded(&mut self, user: &mut dyn FnMut(&mut Self)) {
-        let mut look = Look { known: self.looked_at, now: self.looked_at, modules: Vec::new() };
-        // The lock of the loader that this holds may be taken again: what the second one adds is known before the first one ends.
-        let mut locked = Locked { unwinder: self, user, look: &mut look, panicked: None };
+        let mut locked = Locked { unwinder: self, user, panicked: None };
         // SAFETY: `with_lock` gets what lives during the call.
         unsafe { libc::dl_iterate_phdr(Some(with_lock), (&raw mut locked).cast()) };
         if let Some(panicked) = locked.panicked {
@@ -88,19 +87,13 @@ fn split([fp, lr, sp, pc]: [u64; 4]) -> (u64, UnwindRegsNative, u64) {
     (pc, UnwindRegsNative::new(lr, sp, fp), sp)
 }
 
-/// What a look at the modules finds.
-struct Look {
-    /// How many were loaded and unloaded, when they were looked at last.
-    known: (u64, u64),
-    now: (u64, u64),
-    modules: Vec<Module<&'static [u8]>>,
-}
+/// The modules of this process, with their tables where they are loaded.
+type Modules = Vec<Module<&'static [u8]>>;
 
 /// What runs while the loader keeps all modules.
 struct Locked<'a> {
     unwinder: &'a mut Unwinder<&'static [u8]>,
     user: &'a mut dyn FnMut(&mut Unwinder<&'static [u8]>),
-    look: &'a mut Look,
     panicked: Option<Box<dyn Any + Send>>,
 }
 
@@ -111,16 +104,15 @@ struct Locked<'a> {
 unsafe extern "C" fn with_lock(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the caller promises that.
     let (info, locked) = unsafe { (&*info, &mut *data.cast::<Locked<'_>>()) };
-    let Locked { unwinder, user, look, panicked } = locked;
-    look.now = (info.dlpi_adds, info.dlpi_subs);
-    if look.now != look.known {
+    let Locked { unwinder, user, panicked } = locked;
+    let now = (info.dlpi_adds, info.dlpi_subs);
+    if now != unwinder.looked_at {
+        let mut modules = Modules::new();
         // The loader's lock is recursive: it is this thread's.
         // SAFETY: `each` gets what lives during the call.
-        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut **look).cast()) };
+        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut modules).cast()) };
         // Addresses may mean something else now.
-        (unwinder.unwinder, unwinder.cache) = (UnwinderNative::new(), CacheNative::new());
-        look.modules.drain(..).for_each(|module| unwinder.unwinder.add_module(module));
-        unwinder.looked_at = look.now;
+        **unwinder = Unwinder { looked_at: now, ..Unwinder::with_modules(modules) };
     }
     // Nothing unwinds through the loader.
     *panicked = catch_unwind(AssertUnwindSafe(|| user(unwinder))).err();
@@ -128,13 +120,13 @@ unsafe extern "C" fn with_lock(info: *mut libc::dl_phdr_info, _: usize, data: *m
 }
 
 /// # Safety
-/// The system gives a module that stays loaded while the loader's lock is held; `data` leads to a [`Look`].
+/// The system gives a module that stays loaded while the loader's lock is held; `data` leads to [`Modules`].
 unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the caller promises that.
-    let (info, look) = unsafe { (&*info, &mut *data.cast::<Look>()) };
+    let (info, modules) = unsafe { (&*info, &mut *data.cast::<Modules>()) };
     // SAFETY: the loader has as many headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    look.modules.extend(module(info.dlpi_addr, headers, &mut |range| Some(loaded(range))));
+    modules.extend(module(info.dlpi_addr, headers, &mut |range| Some(loaded(range))));
     0
 }
 

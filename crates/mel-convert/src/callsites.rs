@@ -81,7 +81,7 @@ impl CallSites {
 
 /// The debug information of a file: its own, or what is installed for it.
 fn load(path: &Path) -> Option<DebugInfo> {
-    // Nobody looks for a line of the C library: its debug information is as large as that of all else.
+    // The C library's debug information is as large as that of all else, and its lines are of no use to anybody.
     let separate = (!path.to_str().is_some_and(is_by_the_way)).then(|| installed(path)).flatten();
     separate.and_then(|separate| DebugInfo::open(&separate)).or_else(|| DebugInfo::open(path))
 }

@@ -4,18 +4,24 @@
 use std::env;
 use std::sync::OnceLock;
 
-/// A variable with the number of a process among those that were started together, and one with their number.
+/// Variables with the number of a process among those that were started together, with their number, and with the process's number on its node.
 struct Launcher {
     /// What users type.
     name: &'static str,
     rank: &'static str,
     size: Option<&'static str>,
+    on_node: Option<&'static str>,
     /// The number of the first process.
     first: u64,
 }
 
-const fn launcher(name: &'static str, rank: &'static str, size: &'static str) -> Launcher {
-    Launcher { name, rank, size: if size.is_empty() { None } else { Some(size) }, first: 0 }
+const fn launcher(
+    name: &'static str,
+    rank: &'static str,
+    size: Option<&'static str>,
+    on_node: Option<&'static str>,
+) -> Launcher {
+    Launcher { name, rank, size, on_node, first: 0 }
 }
 
 /// Those that have their variables from a protocol that others speak, too.
@@ -28,37 +34,39 @@ const OF_HYDRA: &str = "MPI_LOCALRANKID";
 /// Those that start ranks come before those that start the others' daemons, whose variables the ranks inherit.
 const LAUNCHERS: &[Launcher] = &[
     // mpirun of Open MPI, and what is made of it; jsrun has its own, too.
-    launcher("mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    launcher("jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+    launcher(
+        "mpirun",
+        "OMPI_COMM_WORLD_RANK",
+        Some("OMPI_COMM_WORLD_SIZE"),
+        Some("OMPI_COMM_WORLD_LOCAL_RANK"),
+    ),
+    launcher("jsrun", "JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), Some("JSM_NAMESPACE_LOCAL_RANK")),
     // mpirun_rsh of MVAPICH 2 and 3.
-    launcher("mpirun_rsh", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
-    launcher("mpirun_rsh", "MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE"),
+    launcher(
+        "mpirun_rsh",
+        "MV2_COMM_WORLD_RANK",
+        Some("MV2_COMM_WORLD_SIZE"),
+        Some("MV2_COMM_WORLD_LOCAL_RANK"),
+    ),
+    launcher(
+        "mpirun_rsh",
+        "MVP_COMM_WORLD_RANK",
+        Some("MVP_COMM_WORLD_SIZE"),
+        Some("MVP_COMM_WORLD_LOCAL_RANK"),
+    ),
     // srun --mpi=pmix, prterun.
-    launcher(PRTERUN, "PMIX_RANK", ""),
+    launcher(PRTERUN, "PMIX_RANK", None, None),
     // Hydra (mpiexec of MPICH and Intel MPI), srun --mpi=pmi2, aprun and mpiexec of Cray.
-    launcher(MPIEXEC, "PMI_RANK", "PMI_SIZE"),
-    launcher(MPIEXEC, "PALS_RANKID", ""),
-    launcher("aprun", "ALPS_APP_PE", ""),
-    launcher("flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    launcher(MPIEXEC, "PMI_RANK", Some("PMI_SIZE"), Some(OF_HYDRA)),
+    launcher(MPIEXEC, "PALS_RANKID", None, Some("PALS_LOCAL_RANKID")),
+    launcher("aprun", "ALPS_APP_PE", None, None),
+    launcher("flux run", "FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), Some("FLUX_TASK_LOCAL_ID")),
     // mpirun and mpiexec_mpt of HPE name only the rank on its node.
-    launcher("mpirun", "MPT_LRANK", ""),
+    launcher("mpirun", "MPT_LRANK", None, Some("MPT_LRANK")),
     // Not SLURM_NTASKS, which is of the job: a job script has it, too.
-    launcher(SRUN, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    launcher(SRUN, "SLURM_PROCID", Some("SLURM_STEP_NUM_TASKS"), Some("SLURM_LOCALID")),
     // blaunch of LSF.
-    Launcher { first: 1, ..launcher("blaunch", "LSF_PM_TASKID", "LSB_DJOB_NUMPROC") },
-];
-
-/// Variables with the number of a process among those of its node, in the order of [`LAUNCHERS`].
-const ON_NODE: [&str; 9] = [
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-    "JSM_NAMESPACE_LOCAL_RANK",
-    "MV2_COMM_WORLD_LOCAL_RANK",
-    "MVP_COMM_WORLD_LOCAL_RANK",
-    OF_HYDRA,
-    "PALS_LOCAL_RANKID",
-    "FLUX_TASK_LOCAL_ID",
-    "MPT_LRANK",
-    "SLURM_LOCALID",
+    Launcher { first: 1, ..launcher("blaunch", "LSF_PM_TASKID", Some("LSB_DJOB_NUMPROC"), None) },
 ];
 
 /// A process among those that were started together.
@@ -109,7 +117,7 @@ pub fn is_first_of_node() -> bool {
 }
 
 fn first_of_node(variable: impl Fn(&str) -> Option<String>) -> bool {
-    let number = ON_NODE.iter().find_map(|name| variable(name)?.parse::<u64>().ok());
+    let number = LAUNCHERS.iter().find_map(|known| variable(known.on_node?)?.parse::<u64>().ok());
     number.is_none_or(|number| number == 0)
 }
 

@@ -131,13 +131,13 @@ impl Consumer for Code {
                     let _ = CODE.set(self);
                     // SAFETY: the sampler stays in `taken`, which lives as long as the process; children of a fork look away.
                     unsafe { sampler.show(&UNASKED) };
-                    *lock(&self.taken) = Some(Taken { sampler, rows: FxHashMap::default() });
-                    return;
                 }
                 // MPI_Init* is still under way.
-                self.in_mpi.store(true, Ordering::Release);
+                self.in_mpi.store(self.is_asked, Ordering::Release);
                 *lock(&self.taken) = Some(Taken { sampler, rows: FxHashMap::default() });
-                if let Ok(thread) = OwnThread::start("mel-code", move || self.empty()) {
+                if self.is_asked
+                    && let Ok(thread) = OwnThread::start("mel-code", move || self.empty())
+                {
                     let _ = self.thread.set(thread);
                 }
             }

@@ -135,6 +135,11 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
         self.text(setting).is_some_and(|value| value != "0")
     }
 
+    /// Whether the user has said that it is not to be.
+    fn is_off(&self, setting: &Setting) -> bool {
+        self.text(setting).is_some_and(|value| value == "0")
+    }
+
     /// The value; the default where it is not set, or not understood.
     fn value<T>(&mut self, setting: &Setting, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
         let value = self.text(setting).and_then(|value| {
@@ -187,7 +192,7 @@ impl Config {
             full: reader.is_on(&settings::FULL),
             sample: reader.is_on(&settings::SAMPLE),
             fake_counters: reader.text(&settings::FAKE_COUNTERS),
-            leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
+            leaves_tables: reader.is_off(&settings::COLLECT),
             trace: reader.is_on(&settings::TRACE) || check,
             call_sites: reader.is_on(&settings::CALLSITES) || check,
             check,
@@ -214,11 +219,10 @@ impl Config {
         config.vars = reader.variables(&settings::VARS);
         config.attribute = reader.variables(&settings::ATTRIBUTE);
         config.call_profile |= config.attribute.is_some();
-        let is_unwanted = reader.text(&settings::SAMPLE).is_some_and(|value| value == "0");
-        config.samples_unasked = config.call_profile && !config.sample && !is_unwanted;
+        config.samples_unasked = config.call_profile && !config.sample && !reader.is_off(&settings::SAMPLE);
         config.call_profile |= config.sample;
-        let is_off = reader.text(&settings::COUNTERS).is_some_and(|value| value == "0");
-        config.counters = !is_off && (config.sample || config.call_profile && config.fake_counters.is_some());
+        config.counters = !reader.is_off(&settings::COUNTERS)
+            && (config.sample || config.call_profile && config.fake_counters.is_some());
         config.budget = reader.value(&settings::ATTRIBUTE_BUDGET, share).flatten().map(Share);
         if !config.plugins.is_empty() && config.vars.is_none() {
             // The sampler runs, and samples what they want.

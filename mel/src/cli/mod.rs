@@ -95,7 +95,7 @@ enum Command {
     Probe(probe::Args),
 }
 
-/// Waits until the first rank of a job has said what is wrong: a launcher ends all ranks when one has ended so.
+/// Waits until the first rank of a job, or of its node, has said what is wrong: a launcher ends all ranks when one has ended so.
 fn leave_it_to_the_first_rank() {
     std::thread::sleep(Duration::from_secs(1));
 }
