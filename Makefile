@@ -23,7 +23,6 @@ build: ## Build target/release/mel, libmel.so and libmpit_events.so
 test: ## Run the tests with what the distribution has; takes about 12 minutes
 	@echo "make test: about 12 minutes on two processors the first time, most of them compiling; make test-all runs all tests"
 	scripts/install-deps test
-	$(MAKE) --no-print-directory build
 	scripts/test quick
 
 test-all: ## Run all tests, on every MPI; the first time that takes an hour

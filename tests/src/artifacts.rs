@@ -1,6 +1,6 @@
 //! Where the built things lie: `mel`, `libmel.so`, and a place for compiled programs.
 //!
-//! The system tests use the release build, which `make build` leaves; they build nothing of MEL themselves.
+//! The system tests use the release build, which `make build` leaves, or that of `make test`; they build nothing of MEL themselves.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,13 +15,14 @@ pub fn target_dir() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from))
 }
 
-/// A file of the release build.
+/// A file of the release build; of that of another profile where `MEL_TEST_PROFILE` names one.
 ///
 /// # Panics
 ///
 /// If it has not been built.
-pub fn release(name: &str) -> PathBuf {
-    let path = target_dir().join("release").join(name);
+pub fn built(name: &str) -> PathBuf {
+    let profile = std::env::var_os("MEL_TEST_PROFILE").unwrap_or_else(|| "release".into());
+    let path = target_dir().join(profile).join(name);
     assert!(
         path.exists(),
         "{} is not there: run `make build` first, or `scripts/build variants`",
@@ -32,12 +33,12 @@ pub fn release(name: &str) -> PathBuf {
 
 /// The `mel` command.
 pub fn mel() -> PathBuf {
-    release("mel")
+    built("mel")
 }
 
 /// The library that is preloaded.
 pub fn libmel() -> PathBuf {
-    release("libmel.so")
+    built("libmel.so")
 }
 
 /// Whether `make test` runs the tests, which wants no more than the distribution has: `MEL_TEST=quick`.

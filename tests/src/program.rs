@@ -8,7 +8,7 @@ use std::process::Output;
 use std::time::SystemTime;
 
 use crate::Mpi;
-use crate::artifacts::{release, root, target_dir};
+use crate::artifacts::{built, root, target_dir};
 
 const C: &[&str] = &["-std=c99"];
 
@@ -193,7 +193,7 @@ pub fn compile_preloadable(mpi: &Mpi, name: &str) -> PathBuf {
 pub fn compile_with_events(mpi: &Mpi, name: &str) -> PathBuf {
     let programs = root().join("tests/programs");
     let source = programs.join("special").join(format!("{name}.c"));
-    let library = release("libmpit_events.so");
+    let library = built("libmpit_events.so");
     let place = library.parent().expect("a file has a directory");
     let mut include = OsString::from("-I");
     include.push(root().join("include"));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mel_tests::artifacts::{fresh_dir, release};
+use mel_tests::artifacts::{built, fresh_dir};
 use mel_tests::instructions::in_dumps;
 use mel_tests::{Job, Mpi, compile_special};
 
@@ -65,7 +65,7 @@ fn a_loop_that_polls_is_cheap() {
 #[test]
 #[ignore = "slow"]
 fn the_library_of_events_is_free_without_a_tool() {
-    let events = release("libmpit_events.so");
+    let events = built("libmpit_events.so");
     // Elsewhere the library follows from the start.
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name.starts_with("openmpi")) {
         let scratch = fresh_dir();

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, release};
+use mel_tests::artifacts::{built, fresh_dir, mel};
 use mel_tests::{Job, Mpi, compile_special};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn the_mpis_own_are_there_as_without_us_and_ours_behind() {
         let program = compile_special(mpi, "control_variables");
         let plain = Job::new(mpi, 1, &program).run();
         plain.expect(plain.code == Some(0), mpi.name);
-        let events = Job::new(mpi, 1, &program).through_env("LD_PRELOAD", release("libmpit_events.so")).run();
+        let events = Job::new(mpi, 1, &program).through_env("LD_PRELOAD", built("libmpit_events.so")).run();
         events.expect(events.code == Some(0) && events.stdout == plain.stdout, mpi.name);
 
         let directory = fresh_dir();

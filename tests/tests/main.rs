@@ -73,6 +73,7 @@ mod profiles_by_other_readers;
 mod programs_pass;
 mod progress_between_calls;
 mod progress_is_told;
+mod regions_in_time;
 mod remarks_after_good_runs;
 mod reports_of_runs;
 mod results_unchanged;

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, release};
+use mel_tests::artifacts::{built, fresh_dir};
 use mel_tests::{Job, Mpi, Program};
 
 fn folders(cache: &Path) -> Vec<PathBuf> {
@@ -19,7 +19,7 @@ fn one_file_measures_a_program() {
     let [mel, home] = ["bin/mel", "home"].map(|name| directory.path().join(name));
     fs::create_dir(directory.path().join("bin")).unwrap();
     fs::create_dir(&home).unwrap();
-    fs::copy(release("bundled/mel"), &mel).unwrap();
+    fs::copy(built("bundled/mel"), &mel).unwrap();
     for mpi in Mpi::all() {
         let program = Program::named("sendrecv").compile(&mpi);
         let output = directory.path().join(mpi.name);
@@ -32,7 +32,7 @@ fn one_file_measures_a_program() {
     let [folder] = &unpacked[..] else { panic!("{unpacked:?}") };
     assert_eq!(fs::metadata(folder).unwrap().mode() & 0o777, 0o700);
     for name in ["libmel.so", "libmpit_events.so"] {
-        assert!(fs::read(folder.join(name)).unwrap() == fs::read(release(name)).unwrap(), "{name}");
+        assert!(fs::read(folder.join(name)).unwrap() == fs::read(built(name)).unwrap(), "{name}");
     }
     let doctor =
         Command::new(&mel).arg("doctor").env("HOME", &home).env_remove("XDG_CACHE_HOME").output().unwrap();

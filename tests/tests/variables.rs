@@ -1,7 +1,7 @@
 //! Performance variables: the MPI's own are all there as without us, and ours count what a program sends, with
 //! `libmpit_events.so` and with `mel run`, on every MPI.
 
-use mel_tests::artifacts::{fresh_dir, libmel, release};
+use mel_tests::artifacts::{built, fresh_dir, libmel};
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
 /// Ours, in their order.
@@ -49,7 +49,7 @@ fn with_each_library<'a>(
         let directory = fresh_dir();
         (Job::new(mpi, ranks, &program).args(args).current_dir(directory.path()), directory)
     };
-    let events = release("libmpit_events.so");
+    let events = built("libmpit_events.so");
     let (alone, first) = plain();
     let (under_mel, second) = plain();
     let (preloaded, third) = plain();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{absent, fresh_dir, release, root};
+use mel_tests::artifacts::{absent, built, fresh_dir, root};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, compile_source};
@@ -35,7 +35,7 @@ fn has_header() -> bool {
 
 /// `libmel.so` with the feature, which `scripts/test` has built.
 fn libmel_with_verbs() -> PathBuf {
-    release("verbs/libmel.so")
+    built("verbs/libmel.so")
 }
 
 /// A folder as that of the system: of each rank a device with a LID, and one of RoCE.

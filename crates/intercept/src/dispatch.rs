@@ -70,13 +70,18 @@ pub fn stop() {
 /// measurement only. Nothing runs in an MPI call, such as in an operation of the program's own, nor once measurement has
 /// [ended](stop); whether it has run. For any thread that may call MPI.
 pub fn asked(f: impl FnOnce()) -> bool {
+    asked_without_floats(|| floats::without_traps(f))
+}
+
+/// The same for what is asked often and computes nothing with floating-point numbers: these keep the traps that the program has set.
+pub fn asked_without_floats(f: impl FnOnce()) -> bool {
     if SHARED.stopped.load(Ordering::SeqCst) {
         return false;
     }
     let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, crate::depth::stack()) else {
         return false;
     };
-    floats::without_traps(|| guarded(&depth, Running::Hook(FunctionId::Pcontrol), f))
+    guarded(&depth, Running::Hook(FunctionId::Pcontrol), f)
 }
 
 /// Ends what the hooks that are registered now see; MPI calls of the application go straight to MPI until another hook is

@@ -64,7 +64,7 @@ mod yields;
 mod generated;
 
 pub use depth::{current_function, runs_hook, untracked};
-pub use dispatch::{asked, pause, stop};
+pub use dispatch::{asked, asked_without_floats, pause, stop};
 pub use floats::without_traps;
 pub use generated::{Call, FunctionId, args};
 pub use hook::{

@@ -2,8 +2,8 @@
 
 use crate::consumer::{Consumer, Parts};
 use crate::{
-    attribution, calls, code, counters, holds, matrix, plugins, policies, queues, registry, requests, trace,
-    vars, watchdog, windows,
+    attribution, calls, code, counters, holds, matrix, plugins, policies, queues, regions, registry,
+    requests, trace, vars, watchdog, windows,
 };
 
 /// Makes a consumer, where the user wants it.
@@ -12,7 +12,7 @@ type Make = fn(&Parts) -> Option<&'static dyn Consumer>;
 /// All consumers. Hooks are registered in this order, behind that of the session and before those of the sources: calls are entered in it
 /// and returned from in the reverse one. All else is done in this order, too.
 #[rustfmt::skip]
-const ALL: [Make; 17] = [
+const ALL: [Make; 18] = [
     // What they do as a call is entered sets and reads variables: before anybody attributes what these do. The first reads its last
     // samples before plugins, which are told of them, end.
     vars::consumer,
@@ -22,6 +22,8 @@ const ALL: [Make; 17] = [
     watchdog::consumer,
     // It hears of a communicator before the registry forgets the one that was at its place.
     queues::consumer,
+    // It tells plugins of regions.
+    regions::consumer,
     // Before all that changes variables as calls are entered, and after that as they return.
     attribution::consumer,
     // They count on what the registry knows of communicators and windows: that hears first of calls that return.

@@ -26,7 +26,8 @@
 //! - [`calls`]: counts calls and what they wait for, by context.
 //! - [`matrix`]: counts who sends what to whom.
 //! - [`vars`]: samples performance variables.
-//! - [`attribution`]: what these do in each call and region.
+//! - [`regions`]: regions of the program, and how long threads are in them.
+//! - [`attribution`]: what variables do in each call and region.
 //! - `policies`: sets control variables while the program runs, when something is so.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
@@ -62,6 +63,7 @@ mod policies;
 mod polling;
 mod processors;
 pub mod queues;
+pub mod regions;
 pub mod registry;
 mod requests;
 pub mod session;

@@ -338,7 +338,7 @@ mod tests {
             command: vec!["./app".into()],
             mpi: "Open MPI".into(),
             world_size: ranks,
-            efficiency: Some(Efficiencies { whole, phases: Vec::new() }),
+            efficiency: Some(Efficiencies { whole, ..Efficiencies::default() }),
             sites: vec![site],
             ranks: (0..ranks).map(of_rank).collect(),
             ..Profile::default()

@@ -31,6 +31,7 @@ pub mod losses;
 pub mod many;
 mod nobody;
 mod places;
+mod regions;
 pub mod replay;
 pub mod run;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
         for (rank, parts) in run.ranks.iter().zip(of_ranks) {
             let Some(of) = profile.ranks.iter_mut().find(|of| of.rank == rank.rank) else { continue };
             of.budget = Some(parts);
+            of.regions = regions::of(rank);
             for (phase, seconds) in budget::computing_in_phases(&run, rank) {
                 let name = run.phases.get(phase as usize);
                 let place = name.and_then(|name| profile.phases.iter().position(|known| known == name));

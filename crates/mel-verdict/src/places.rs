@@ -18,16 +18,23 @@ pub(crate) fn of(context: &Context) -> Place<'_> {
 /// The time in calls, and between the tests of a thread that polls, in seconds. Only what was called is there.
 pub(crate) fn times(rank: &Rank) -> BTreeMap<Place<'_>, f64> {
     let mut times: BTreeMap<Place<'_>, f64> = BTreeMap::new();
-    for (context, row) in rank.contexts.iter().zip(&rank.rows.contexts).filter(|(_, row)| row.calls > 0) {
-        *times.entry(of(context)).or_default() += rank.seconds(row.ticks);
+    let called = rank.contexts.iter().zip(&rank.rows.contexts).zip(of_contexts(rank));
+    for ((context, _), seconds) in called.filter(|((_, row), _)| row.calls > 0) {
+        *times.entry(of(context)).or_default() += seconds;
     }
+    times
+}
+
+/// The same by context.
+pub(crate) fn of_contexts(rank: &Rank) -> impl Iterator<Item = f64> {
+    let mut times: Vec<f64> = rank.rows.contexts.iter().map(|row| rank.seconds(row.ticks)).collect();
     // What lies between the tests of a poll is outside of MPI.
     for row in rank.rows.waits.iter().filter(|row| row.key.kind == IntervalKind::Polled) {
-        if let Some(time) = rank.context(row.key.context).and_then(|context| times.get_mut(&of(context))) {
+        if let Some(time) = times.get_mut(row.key.context as usize) {
             *time += rank.seconds(row.bytes);
         }
     }
-    times
+    times.into_iter()
 }
 
 /// How many threads have called MPI at these places; 1 at least.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mel_log::profile::budget::Parts;
-use mel_log::profile::efficiency::{Efficiencies, Efficiency, OfPhase};
+use mel_log::profile::efficiency::{Efficiencies, Efficiency, OfPhase, OfRegion};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
@@ -112,7 +112,8 @@ fn each_quantity_arrives_in_json_csv_and_text() {
 
     let of: Efficiency = row_of(&[EFFICIENCY]);
     let phases = vec![OfPhase { phase: 1, of: of.clone() }];
-    let efficiency = Some(Efficiencies { whole: of.clone(), phases });
+    let regions = vec![OfRegion { region: "main".into(), of: of.clone() }];
+    let efficiency = Some(Efficiencies { whole: of.clone(), phases, regions });
     let profile = of_rank(RankProfile::default());
     let phases = vec![String::new(), "solve".into()];
     arrives(EFFICIENCY, &of, &Profile { efficiency, phases, ..profile }, false);

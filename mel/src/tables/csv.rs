@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mel_log::csv::Writer;
-use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
+use mel_log::profile::attribution::{OUTSIDE, ShareProfile, shown_region};
 use mel_log::profile::columns::{Columns, FUNCTIONS, TIME};
 use mel_log::profile::left_out::LEFT_OUT;
 use mel_log::profile::phases::{part_of, shown};
@@ -109,14 +109,16 @@ impl<'a, W: Write> Lines<'a, W> {
         known.map_or("", |known| &known.name)
     }
 
-    /// The efficiencies of the run and of its phases.
+    /// The efficiencies of the run, of its phases and of its regions.
     fn efficiency(&mut self) -> io::Result<()> {
         let Some(all) = &self.profile.efficiency else { return Ok(()) };
         let phase = (!self.profile.phases.is_empty()).then_some("");
-        let of_phases = all.phases.iter().map(|of| (self.phase(of.phase), &of.of));
-        let all: Vec<_> = std::iter::once((phase, &all.whole)).chain(of_phases).collect();
-        for (phase, of) in all {
-            self.numbers(EFFICIENCY, of, &Row { phase, ..Row::default() })?;
+        let of_phases = all.phases.iter().map(|of| (self.phase(of.phase), "", &of.of));
+        let of_regions = all.regions.iter().map(|of| (phase, shown_region(&of.region), &of.of));
+        let all: Vec<_> =
+            std::iter::once((phase, "", &all.whole)).chain(of_phases).chain(of_regions).collect();
+        for (phase, kind, of) in all {
+            self.numbers(EFFICIENCY, of, &Row { phase, kind, ..Row::default() })?;
         }
         Ok(())
     }

@@ -75,11 +75,18 @@ class Run:
 
     @cached_property
     def efficiency(self) -> pyarrow.Table:
-        """How well the ranks are used: the efficiencies of the run, and of each phase."""
+        """How well the ranks are used: the efficiencies of the run, of each phase, and of each region."""
         whole = self.json.get("efficiency")
         names = self.json.get("phases") or []
         phases = [of | {"phase": names[of["phase"]]} for of in (whole or {}).get("phases", [])]
-        return _table([{"phase": None} | whole, *phases] if whole else [])
+        regions = (whole or {}).get("regions", [])
+        first = {"phase": None} | ({"region": None} if regions else {})
+        return _table([first | whole, *phases, *regions] if whole else [])
+
+    @cached_property
+    def regions(self) -> pyarrow.Table:
+        """How long each rank was in each region, with those in it, and outside of MPI there."""
+        return _table({"rank": rank} | region for rank, region in self._of_ranks("regions"))
 
     @cached_property
     def ranks(self) -> pyarrow.Table:

@@ -1,4 +1,4 @@
-/* Steps of a ring, until a file is there. The last rank computes longest, so that the others wait for it. Each rank leaves its process
+/* Steps of a ring, until a file is there, or DIR is not. The last rank computes longest, so that the others wait for it. Each rank leaves its process
  * id in DIR/pid-RANK.
  *
  * until_file DIR FILE
@@ -27,7 +27,8 @@ int main(int argc, char **argv)
         MPI_Send(&sent, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         REQUIRE(got == step * size + before);
-        int is_there = rank == 0 && access(argv[2], F_OK) == 0;
+        /* Whoever is killed takes the directory away. */
+        int is_there = rank == 0 && (access(argv[2], F_OK) == 0 || access(argv[1], F_OK) != 0);
         MPI_Allreduce(&is_there, &ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
     return finish();

@@ -14,6 +14,9 @@ pub const OUTSIDE: &str = "outside MPI";
 /// What is told of contexts that found no space of their own.
 pub const ELSEWHERE: &str = "(others)";
 
+/// What is told of what is in no region.
+pub const NO_REGION: &str = "(no region)";
+
 /// What has changed where none of the calls that were read has met it.
 pub const NOT_READ: &str = "(calls not read)";
 
@@ -272,11 +275,16 @@ impl Sum {
 
 /// A region as it is shown: with its phase, where the program names phases.
 pub fn region(profile: &Profile, share: &ShareProfile) -> String {
-    let region = if share.region.is_empty() { "(no region)" } else { &share.region };
+    let region = shown_region(&share.region);
     match profile.phases.get(share.phase as usize) {
         Some(phase) => format!("{}: {region}", shown(phase)),
         None => region.to_owned(),
     }
+}
+
+/// How a region is shown: what is in none, too.
+pub fn shown_region(path: &str) -> &str {
+    if path.is_empty() { NO_REGION } else { path }
 }
 
 #[cfg(test)]

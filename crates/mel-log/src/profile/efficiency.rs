@@ -1,8 +1,10 @@
-//! How well the ranks are used: the efficiencies of POP (<https://co-design.pop-coe.eu/metrics>), of a run and of each phase.
+//! How well the ranks are used: the efficiencies of POP (<https://co-design.pop-coe.eu/metrics>), of a run, of each phase and each region.
 //!
 //! Useful is the time outside of MPI. Of ranks with useful times u in a run that lasts T: parallel efficiency = mean(u) / T = load balance ×
 //! communication efficiency; load balance = mean(u) / max(u); communication efficiency = max(u) / T = serialisation × transfer. What a
 //! network without any cost would leave of T is T_ideal: serialisation = max(u) / T_ideal, transfer = T_ideal / T.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +54,7 @@ pub struct Efficiency {
     pub ideal_basis: Option<Basis>,
 }
 
-/// Those of a run, and of each of its phases.
+/// Those of a run, of each of its phases, and of each region of the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Efficiencies {
@@ -62,6 +64,20 @@ pub struct Efficiencies {
     /// Of each phase in which there is time outside of MPI, in the order of the profile's `phases`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<OfPhase>,
+    /// Of each region in which there is time outside of MPI, by path; the first is what is in none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<OfRegion>,
+}
+
+/// Those of a region, with all that lies in it: of the ranks that were in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OfRegion {
+    /// The region, as a path of names; empty for what is in none.
+    pub region: String,
+    /// Its efficiencies.
+    #[serde(flatten)]
+    pub of: Efficiency,
 }
 
 /// Those of a phase: of the ranks that were in it.
@@ -144,12 +160,32 @@ pub fn of(profile: &Profile) -> Option<Efficiencies> {
             Some((rank.rank, known.computing_s?, known.run_s)).filter(|of| of.2 > 0.0)
         };
         let ranks: Vec<(u32, f64, f64)> = profile.ranks.iter().filter_map(of).collect();
-        let run_s = ranks.iter().map(|of| of.2).fold(0.0, f64::max);
-        let of = Efficiency::of(ranks.into_iter().map(|(rank, computing_s, _)| (rank, computing_s)), run_s)?;
-        Some(OfPhase { phase, of })
+        Some(OfPhase { phase, of: of_part(ranks)? })
     });
     let phases = phases.collect();
-    Some(Efficiencies { whole, phases })
+    Some(Efficiencies { whole, phases, regions: of_regions(profile) })
+}
+
+/// Of a part of the run, in which these ranks were outside of MPI for so long, and altogether.
+fn of_part(ranks: Vec<(u32, f64, f64)>) -> Option<Efficiency> {
+    let run_s = ranks.iter().map(|of| of.2).fold(0.0, f64::max);
+    Efficiency::of(ranks.into_iter().map(|(rank, computing_s, _)| (rank, computing_s)), run_s)
+}
+
+/// Of the regions, by path.
+fn of_regions(profile: &Profile) -> Vec<OfRegion> {
+    let mut regions: BTreeMap<&str, Vec<(u32, f64, f64)>> = BTreeMap::new();
+    for rank in &profile.ranks {
+        for of in rank.regions.iter().filter(|of| of.run_s > 0.0) {
+            regions.entry(&of.region).or_default().push((rank.rank, of.computing_s, of.run_s));
+        }
+    }
+    let of_region =
+        |(region, ranks): (&str, _)| Some(OfRegion { region: region.to_owned(), of: of_part(ranks)? });
+    let mut regions: Vec<OfRegion> = regions.into_iter().filter_map(of_region).collect();
+    // Each before those in it.
+    regions.sort_by(|a, b| a.region.split('/').cmp(b.region.split('/')));
+    regions
 }
 
 /// Of ranks that are known one by one.
@@ -204,7 +240,8 @@ mod tests {
             cause_site: Some("app.c:7 (main)".into()),
             ..Finding::default()
         }]);
-        let Efficiencies { whole, phases } = of(&profile).unwrap();
+        let Efficiencies { whole, phases, regions } = of(&profile).unwrap();
+        assert_eq!(regions, []);
         let Efficiency { parallel_efficiency, load_balance, communication_efficiency, .. } = whole;
         assert_eq!((parallel_efficiency, load_balance, communication_efficiency), (0.6, 0.75, 0.8));
         assert_eq!((whole.busiest_rank, whole.busiest_site.as_deref()), (1, Some("app.c:7 (main)")));

@@ -81,7 +81,8 @@ pub use processors::Resources;
 pub use reduced::Reduced;
 pub use remarks::{Mistake, Remark};
 pub use schema::{
-    Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
+    Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, RegionProfile,
+    SearchStats, Truth,
 };
 pub use stacks::StackProfile;
 pub use text::report;

@@ -119,7 +119,7 @@ impl Profile {
             budget: None,
             efficiency: self.efficiency.as_ref().and_then(|all| {
                 let of = all.phases.iter().find(|of| of.phase == place as u32)?;
-                Some(Efficiencies { whole: of.of.clone(), phases: Vec::new() })
+                Some(Efficiencies { whole: of.of.clone(), ..Efficiencies::default() })
             }),
             ..self.clone()
         })

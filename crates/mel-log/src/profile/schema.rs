@@ -156,6 +156,9 @@ pub struct RankProfile {
     /// The time of each phase and its queues, if the program has named phases. Calls have their phase, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseProfile>,
+    /// How long the rank was in each region, if the program has named regions and calls were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionProfile>,
     /// What the rank did on each communicator: queues, calls, messages, as far as they were counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
@@ -242,6 +245,20 @@ pub struct PhaseProfile {
     /// that this one has none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Queues>,
+}
+
+/// One region of one rank, with those that lie in it. Of several threads in it the mean.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RegionProfile {
+    /// The region, as a path of names; empty for what is in none.
+    pub region: String,
+    /// How often it was begun.
+    pub times: u64,
+    /// How long the rank was in it, between `MPI_Init*` and `MPI_Finalize`.
+    pub run_s: f64,
+    /// The part of that outside of MPI, but for what lies between the tests of a thread that polls.
+    pub computing_s: f64,
 }
 
 /// A run as a second backend saw it.
@@ -487,6 +504,7 @@ mod tests {
             queues: Some(Queues::default()),
             ..PhaseProfile::default()
         });
+        rank.regions.push(RegionProfile::default());
         (rank.run_s, rank.init_s, rank.caused_s) = (1.0, 1.0, 1.0);
         let wait = crate::profile::WaitProfile { peer: Some(0), peer_site: Some(0), ..Default::default() };
         rank.calls.push(CallProfile {
@@ -578,7 +596,11 @@ mod tests {
             .with_ideal(1.0, Basis::Exact);
         let phases = vec![crate::profile::efficiency::OfPhase::default()];
         let profile = Profile {
-            efficiency: Some(Efficiencies { whole, phases }),
+            efficiency: Some(Efficiencies {
+                whole,
+                phases,
+                regions: vec![crate::profile::efficiency::OfRegion::default()],
+            }),
             budget: Some(budget),
             ranks: vec![rank],
             profiled: vec!["rma".into()],

@@ -11,6 +11,7 @@ use super::attributed::{self, AttributedVariable};
 use super::connections::Connection;
 use super::counted::Counted;
 use super::queues::{BriefQueues, Queues};
+use super::regions::TimeInRegion;
 use super::row::{ColumnOf, Row, row};
 use super::sampled::Sampled;
 use super::stacks::Stack;
@@ -23,7 +24,7 @@ pub use super::row::Column;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout. A reader takes no other one.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -53,6 +54,8 @@ pub const MAX_HOLDS: usize = 1024;
 pub const MAX_STACKS: usize = 16 * 1024;
 /// The most rows of what the processor counted: one for each phase.
 pub const MAX_COUNTED: usize = MAX_PHASES + 1;
+/// The most rows of times in regions.
+pub const MAX_TIMES_IN_REGIONS: usize = 8 * 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most rows of connections.
@@ -148,6 +151,8 @@ sections! {
     Stacks "stacks": [Stack; MAX_STACKS], stacks, lost_stacks;
     /// What the processor counted.
     Counted "counters of the processor": [Counted; MAX_COUNTED], counted;
+    /// How long threads were in regions.
+    Regions "times in regions": [TimeInRegion; MAX_TIMES_IN_REGIONS], regions, lost_times_in_regions;
     /// Who has sent what to whom. It and what comes after it are last, so that a file is short without them.
     Traffic "traffic": [Traffic; MAX_TRAFFIC], traffic, lost_traffic;
     /// What went over the network.
@@ -286,6 +291,10 @@ row! {
     key lost_regions;
     /// Ends of regions that have fitted no beginning.
     key mismatched_regions;
+    /// Rows of times in regions.
+    key regions;
+    /// Rows of times in regions that found no space.
+    key lost_times_in_regions;
     /// Communicators and windows beyond the last number.
     key lost_communicators;
     /// Communicators and windows beyond the last number of the event log.
@@ -754,7 +763,7 @@ impl Hold {
 }
 
 /// Columns of each kind of row, by what it is called, for the documentation. Queues and text have none that are declared.
-pub const COLUMNS: [(&str, &[ColumnOf]); 16] = [
+pub const COLUMNS: [(&str, &[ColumnOf]); 17] = [
     ("Header", Header::COLUMNS),
     ("Threads", Thread::COLUMNS),
     ("Contexts", Context::COLUMNS),
@@ -767,6 +776,7 @@ pub const COLUMNS: [(&str, &[ColumnOf]); 16] = [
     ("Connections", Connection::COLUMNS),
     ("Stacks", Stack::COLUMNS),
     ("Counters of the processor", Counted::COLUMNS),
+    ("Times in regions", TimeInRegion::COLUMNS),
     ("Sampled variables", Sampled::COLUMNS),
     ("Attributed variables", AttributedVariable::COLUMNS),
     ("Attribution: a context", attributed::AttributedContext::COLUMNS),
@@ -823,7 +833,7 @@ mod tests {
         let layout = checksum::of([documented(false).as_bytes()]);
         assert_eq!(
             (VERSION, layout),
-            (13, 1_815_329_148),
+            (14, 932_577_139),
             "the layout has changed: raise VERSION, and put its checksum here"
         );
     }

@@ -10,6 +10,7 @@
 //! - [`sampled`]: performance variables over time.
 //! - [`attributed`]: what performance variables did in each context.
 //! - [`phases`]: the phases of the program.
+//! - [`regions`]: how long threads were in its regions.
 //! - [`writer`]: the process under study adds rows, and counts in them.
 //! - [`lock`]: whether the process runs.
 //! - [`reader`]: the rows of a file as plain values; copes with any bytes.
@@ -25,6 +26,7 @@ pub mod phases;
 mod profiled;
 pub mod queues;
 pub mod reader;
+pub mod regions;
 pub mod row;
 pub mod sampled;
 pub mod stacks;
@@ -44,6 +46,7 @@ pub use layout::{
 pub use phases::PhaseRow;
 pub use queues::{BriefQueues, Queues, QueuesKey};
 pub use reader::{CommunicatorQueuesRow, TableError, TableRows};
+pub use regions::{RegionOfThread, TimeInRegion, TimeInRegionRow};
 pub use row::Row;
 pub use sampled::{Meaning, Sampled, SampledRow};
 pub use stacks::{MAX_FRAMES, Stack, StackKey, StackRow};

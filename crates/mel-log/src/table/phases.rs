@@ -39,6 +39,7 @@ impl ProfileTable {
         self.clear_rows::<Connection>(Section::Connections);
         self.clear_rows::<Stack>(Section::Stacks);
         self.clear_rows::<Counted>(Section::Counted);
+        self.clear_regions(at);
         self.clear_attributed();
         header.waited.set(0);
         header.collectives.set(0);

@@ -18,6 +18,7 @@ use super::layout::{
 use super::lock;
 use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
+use super::regions::{TimeInRegion, TimeInRegionRow};
 use super::row::{Cell, Column, Row};
 use super::sampled::SampledRow;
 use super::stacks::{Stack, StackRow};
@@ -148,6 +149,9 @@ pub struct TableRows {
     pub attributed: Vec<AttributedContextRow>,
     /// Regions beyond the last number, and ends that have fitted no beginning.
     pub lost_regions: u64,
+    /// How long threads were in regions, and how many of these rows are missing.
+    pub regions: Vec<TimeInRegionRow>,
+    pub lost_times_in_regions: u64,
     pub mismatched_regions: u64,
     pub definitions: Vec<Definition>,
     /// Sections that are left out, because their checksums are not theirs, and their bytes.
@@ -362,6 +366,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
     all.connections = rows(&section(Section::Connections), ConnectionRow::of).into_iter().flatten().collect();
     all.stacks = rows(&section(Section::Stacks), |row: &Stack| row.plain(row.key()));
     all.counted = rows(&section(Section::Counted), |row: &Counted| row.plain(row.key()));
+    all.regions = rows(&section(Section::Regions), |row: &TimeInRegion| row.plain(row.key()));
     all.sampled = rows(&section(Section::Sampled), SampledRow::of);
     all.attributed_variables =
         rows(&section(Section::AttributedVariables), |row: &AttributedVariable| row.plain(()));
@@ -378,6 +383,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
     };
     let until = all.measured_until();
     all.set_phases(&phases, until);
+    all.regions.iter_mut().for_each(|row| *row = row.until(until));
     all.definitions = definitions;
     all.set_communicator_queues(&by_communicator);
     all
@@ -436,6 +442,7 @@ fn of_header(header: &Header) -> TableRows {
         lost_sampled: number(&header.lost_sampled),
         lost_samples: number(&header.lost_samples),
         lost_regions: number(&header.lost_regions),
+        lost_times_in_regions: number(&header.lost_times_in_regions),
         mismatched_regions: number(&header.mismatched_regions),
         ..TableRows::default()
     }

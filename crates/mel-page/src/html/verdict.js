@@ -25,16 +25,14 @@ function findingFacts(finding) {
 // From this efficiency on a part of the tree is not worth a look.
 const GOOD = 0.8;
 
-// How well the ranks are used: the sentence, the tree in which each number is the product of those below it, and those of phases.
-function efficiencies({ told, of }) {
+// How well the ranks are used: the sentence, the tree in which each number is the product of those below it, and those of phases and regions.
+function efficiencies({ told, of, parts }) {
   const leaf = (row) => `<li style="--depth:${row.depth}"${row.share < GOOD ? ' class="low"' : ""}><span class="name">${escape(row.name)}</span><span class="meter"><i style="width:${(100 * row.share).toFixed(1)}%"></i></span><b>${percent(row.share)}</b><small>${escape(row.means)}</small></li>`;
   const tree = `<p class="note efficiency">${escape(told)}</p><ul class="tree" aria-label="Efficiencies: each is the product of those below it">${of.map(leaf).join("")}</ul>`;
-  if (!of[0].phases.length) return tree;
-  const phases = of[0].phases.map((phase) => phase.name);
-  const cell = (share) => `<td>${percent(share)}</td>`;
-  const share = (row, phase) => (row.phases.find((known) => known.name === phase) || {}).share;
-  const row = (row) => `<tr><td>${escape(row.name)}</td>${cell(row.share)}${phases.map((phase) => share(row, phase) === undefined ? "<td></td>" : cell(share(row, phase))).join("")}</tr>`;
-  return `${tree}<details><summary>Of phases</summary><div class="wide"><table class="data"><thead><tr><td></td><td>run</td>${phases.map((phase) => `<td>${escape(phase)}</td>`).join("")}</tr></thead><tbody>${of.map(row).join("")}</tbody></table></div></details>`;
+  const cell = (share) => share === null ? "<td></td>" : `<td${share < GOOD ? ' class="low"' : ""}>${percent(share)}</td>`;
+  const row = (part) => `<tr><td style="padding-left:${part.depth + 0.5}em">${escape(part.name)}</td>${part.shares.map(cell).join("")}</tr>`;
+  const table = ({ what, head, rows }) => `<details><summary>Of ${what}s</summary><div class="wide"><table class="data"><thead><tr><td>${what}</td>${head.map((name) => `<td>${escape(name)}</td>`).join("")}</tr></thead><tbody>${rows.map(row).join("")}</tbody></table></div></details>`;
+  return tree + parts.map(table).join("");
 }
 
 // The colours of the parts of the time, by their names.

@@ -2,7 +2,7 @@
 
 use super::over::OfRank;
 use mel_log::profile::Profile;
-use mel_log::profile::attribution::{By, Over, Variable, over_ranks};
+use mel_log::profile::attribution::{By, NO_REGION, Over, Variable, over_ranks};
 use serde::Serialize;
 
 /// The most rows of each table: those with the greatest share of their variable.
@@ -64,7 +64,7 @@ pub fn attribution(profile: &Profile) -> Option<Attribution> {
         return None;
     }
     let mut regions = rows(By::Region);
-    if regions.iter().all(|row| row.place == "(no region)") {
+    if regions.iter().all(|row| row.place == NO_REGION) {
         regions.clear();
     }
     Some(Attribution { functions, regions, sites: rows(By::Site) })

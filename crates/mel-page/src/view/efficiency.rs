@@ -1,10 +1,10 @@
-//! How well the ranks are used: a sentence, and each efficiency with what it means; those of phases beside them.
+//! How well the ranks are used: a sentence, and each efficiency with what it means; those of phases and regions beside them.
 
 use mel_log::profile::Efficiencies;
 use mel_log::profile::efficiency::Efficiency;
-use mel_log::profile::phases::name_of;
+use mel_log::profile::quantities::Quantity;
 use mel_log::profile::quantities::run::{DEPTHS, EFFICIENCY};
-use mel_log::profile::text::efficiency::in_words;
+use mel_log::profile::text::efficiency::{self, in_words};
 use serde::Serialize;
 
 /// What is shown.
@@ -14,6 +14,8 @@ pub struct View {
     pub told: String,
     /// Those of the run, in the order of the catalogue.
     pub of: Vec<Row>,
+    /// Those of parts of the run.
+    pub parts: Vec<Parts>,
     #[serde(skip)]
     pub(super) all: Efficiencies,
     #[serde(skip)]
@@ -31,36 +33,56 @@ pub struct Row {
     pub depth: u8,
     /// What it means.
     pub means: &'static str,
-    /// The same of each phase for which it is known.
-    pub phases: Vec<OfPhase>,
 }
 
-/// An efficiency of a phase.
+/// Parts of the run, of one kind.
 #[derive(Debug, Serialize)]
-pub struct OfPhase {
-    /// The name of the phase.
+pub struct Parts {
+    /// What each of them is.
+    pub what: &'static str,
+    /// What a row has, by name.
+    pub head: Vec<String>,
+    /// A row for each.
+    pub rows: Vec<Part>,
+}
+
+/// A part of the run.
+#[derive(Debug, Serialize)]
+pub struct Part {
+    /// Its name.
     pub name: String,
-    /// From 0 to 1.
-    pub share: f64,
+    /// How deep it lies in others.
+    pub depth: usize,
+    /// Efficiencies, from 0 to 1, as far as they are known.
+    pub shares: Vec<Option<f64>>,
 }
 
 /// What is shown of the efficiencies of a run that has phases of these names.
 pub(super) fn view(all: &Efficiencies, names: &[String]) -> View {
     let rows = EFFICIENCY.iter().zip(DEPTHS).filter_map(|(quantity, depth)| {
-        let of_phase = |phase: &mel_log::profile::efficiency::OfPhase| {
-            let name = name_of(names, phase.phase).to_owned();
-            Some(OfPhase { name, share: (quantity.of)(&phase.of)? })
-        };
-        let row = |share| Row {
-            name: quantity.name.replace('_', " "),
-            share,
-            depth,
-            means: quantity.sentence,
-            phases: all.phases.iter().filter_map(of_phase).collect(),
-        };
+        let row =
+            |share| Row { name: quantity.name.replace('_', " "), share, depth, means: quantity.sentence };
         (quantity.of)(&all.whole).map(row)
     });
-    View { told: told(&all.whole), of: rows.collect(), all: all.clone(), names: names.to_vec() }
+    let parts = efficiency::parts(all, names).into_iter().map(of_kind).collect();
+    View { told: told(&all.whole), of: rows.collect(), parts, all: all.clone(), names: names.to_vec() }
+}
+
+/// Parts of one kind, without what nothing is known for.
+fn of_kind(parts: efficiency::Parts<'_>) -> Parts {
+    let is_known =
+        |quantity: &&Quantity<Efficiency>| parts.of.iter().any(|(.., of)| (quantity.of)(of).is_some());
+    let known: Vec<&Quantity<Efficiency>> = EFFICIENCY[..DEPTHS.len()].iter().filter(is_known).collect();
+    let row = |&(name, depth, of): &(&str, usize, &Efficiency)| Part {
+        name: name.to_owned(),
+        depth,
+        shares: known.iter().map(|quantity| (quantity.of)(of)).collect(),
+    };
+    Parts {
+        what: parts.what,
+        head: known.iter().map(|quantity| quantity.name.replace('_', " ")).collect(),
+        rows: parts.of.iter().map(row).collect(),
+    }
 }
 
 /// With a capital and a full stop.

@@ -40,7 +40,7 @@ pub fn efficiency(
             Some(ideal_s) => Efficiencies { whole: known.whole.with_ideal(ideal_s, Basis::Exact), ..known },
             None => known,
         }),
-        (None, Some(exact)) => Some(Efficiencies { whole: exact.clone(), phases: Vec::new() }),
+        (None, Some(exact)) => Some(Efficiencies { whole: exact.clone(), ..Efficiencies::default() }),
         (known, None) => known,
     }
 }
@@ -80,7 +80,7 @@ mod tests {
         let of = Efficiency::of([(0, 0.5), (1, 0.25)], 1.0).unwrap();
         let exact = of.clone().with_ideal(0.8, Basis::Exact);
         let run = Run::default();
-        let known = Efficiencies { whole: of, phases: Vec::new() };
+        let known = Efficiencies { whole: of, ..Efficiencies::default() };
         let both = efficiency(&run, Some(&exact), Some(known.clone())).unwrap().whole;
         assert_eq!((both.serialisation, both.transfer), (Some(0.625), Some(0.8)));
         assert_eq!(efficiency(&run, Some(&exact), None).unwrap().whole, exact);

@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use mel_log::Definition;
 use mel_log::choice::Choice;
 use mel_log::profile::Ended;
 use mel_log::table::attributed::{OUTSIDE, OfContext, growth};
@@ -19,14 +18,13 @@ use mpit_vars::direct::{Direct, Sent};
 
 use super::chosen::{Chosen, Loaded};
 use super::group::Group;
-use super::regions;
 use super::threads::{self, NO_CONTEXT, Thread};
 use crate::calls::{self, CallProfiler};
 use crate::config::Config;
 use crate::consumer::{Consumer, Parts};
 use crate::registry::Registry;
 use crate::state::Run;
-use crate::{phases, warn};
+use crate::{phases, regions, warn};
 
 /// Attributes variables to calls. Lives as long as the process.
 pub(crate) struct Attributor {
@@ -149,13 +147,13 @@ impl Attributor {
             if tells {
                 warn("nothing is attributed: there is no such variable; mel vars --performance lists them");
             }
-            return regions::abandon();
+            return;
         }
         if !self.calls.begin_attribution(chosen.count()) {
             chosen.read_out.into_iter().for_each(|mut variable| variable.bound.end());
             reading.close();
             warn("nothing is attributed: there is no space for it in the run's directory");
-            return regions::abandon();
+            return;
         }
         let counts = self.counts.filter(|_| chosen.loaded.iter().any(|of| of.what.sent().is_none()));
         if let Some(counts) = counts {
@@ -193,28 +191,9 @@ impl Attributor {
             reading: Mutex::new(reading),
         };
         let _ = self.active.set(active);
-        regions::define_new();
     }
 
-    /// Whether something is attributed.
-    pub(super) fn is_active(&self) -> bool {
-        self.active.get().is_some()
-    }
-
-    /// Defines something in the table.
-    pub(super) fn define(&self, definition: &Definition) {
-        self.registry.define(definition);
-    }
-
-    /// So many regions found no number, and so many ends fitted no beginning.
-    pub(super) fn count_of_regions(&self, lost: u64, mismatched: u64) {
-        if let Some(active) = self.active.get() {
-            active.table.header().lost_regions.set(lost);
-            active.table.header().mismatched_regions.set(mismatched);
-        }
-    }
-
-    pub(super) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
@@ -223,7 +202,7 @@ impl Attributor {
     }
 
     /// The thread is between two calls, and what follows belongs elsewhere: another region, or another phase.
-    pub(super) fn between_calls(&self, thread: &Thread) {
+    fn between_calls(&self, thread: &Thread) {
         let Some(active) = self.active() else { return };
         let Some(outside) = self.outside(thread) else { return };
         active.take_all(outside);
@@ -238,7 +217,7 @@ impl Attributor {
     /// The context of what is outside of MPI in this thread; `None` before its first call.
     #[inline]
     fn outside(&self, thread: &Thread) -> Option<u32> {
-        let (phase, region) = (phases::current(), thread.region.get());
+        let (phase, region) = (phases::current(), regions::current());
         let known = thread.outside.get();
         if (known.0, known.1) == (phase, region) && known.2 != NO_CONTEXT {
             return Some(known.2);
@@ -454,17 +433,18 @@ impl Hook for Attributor {
 
 static ATTRIBUTOR: OnceLock<&'static Attributor> = OnceLock::new();
 
-/// Who attributes in this process, until the run is over.
-pub(super) fn attributor() -> Option<&'static Attributor> {
-    ATTRIBUTOR.get().copied().filter(|attributor| !attributor.is_over())
+/// The thread is about to be in another region.
+fn before_region() {
+    let attributor = ATTRIBUTOR.get().filter(|attributor| !attributor.is_over());
+    if let (Some(attributor), Some(thread)) = (attributor, threads::known()) {
+        mpi_intercept::without_traps(|| attributor.between_calls(thread));
+    }
 }
 
 /// The consumer that attributes variables.
 pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
-    let Some(calls) = calls::profiler(parts).filter(|_| parts.config.attribute.is_some()) else {
-        regions::abandon();
-        return None;
-    };
+    let calls = calls::profiler(parts).filter(|_| parts.config.attribute.is_some())?;
+    regions::before_changes(before_region);
     Some(*ATTRIBUTOR.get_or_init(|| Attributor::new(parts, calls)))
 }
 
@@ -491,10 +471,6 @@ impl Consumer for Attributor {
 
     fn finish(&self, ended: Ended) {
         if ended == Ended::Finalised { self.end() } else { self.end_alone() }
-    }
-
-    fn forked(&self) {
-        regions::abandon();
     }
 
     fn counted(&self) -> Option<&'static str> {

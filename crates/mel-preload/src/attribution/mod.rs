@@ -10,18 +10,13 @@
 //! - [`group`]: those that are read within the budget.
 //! - [`budget`]: in how many calls that is.
 //! - [`threads`]: what a thread keeps.
-//! - [`regions`]: regions that the program names.
-//! - [`c`]: the C functions by which it does, MEL's own and Caliper's.
 //!
 //! Must not know: what a variable counts.
 
 mod attributor;
 mod budget;
-pub mod c;
 mod chosen;
 mod group;
-mod regions;
 mod threads;
 
 pub(crate) use attributor::consumer;
-pub(crate) use threads::current_region;

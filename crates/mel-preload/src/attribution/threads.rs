@@ -1,37 +1,22 @@
-//! What a thread keeps: the region that it is in, and where it is in reading.
+//! What a thread keeps: where it is in reading.
 //!
 //! It is found by a variable of the thread, and in a hook by the hook's slot. One part of ours at a time works with it: regions begin and end
 //! between the program's MPI calls, and hooks run in these.
 
-use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use mpi_intercept::at_thread_end;
-use rustc_hash::FxHashMap;
 
 use super::budget::Dice;
 
 /// What stands for no context.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
 
-/// A region that was begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) region: u16,
-    /// Of its name.
-    pub(super) hash: u64,
-}
-
 /// What a thread keeps. Lives as long as the process: a thread that ends leaves it to a later one.
 #[derive(Debug)]
 pub(super) struct Thread {
-    /// The region that it is in.
-    pub(super) region: Cell<u16>,
-    /// The regions that it has begun and not ended.
-    pub(super) stack: RefCell<Vec<Entry>>,
-    /// Regions by what they are in and the hash of their names.
-    pub(super) known: RefCell<FxHashMap<(u16, u64), u16>>,
     /// Its number in the profile of calls; none before its first call.
     pub(super) number: Cell<Option<u16>>,
     /// The context of what is outside of MPI, with the phase and the region that it is for.
@@ -48,9 +33,6 @@ pub(super) struct Thread {
 impl Thread {
     fn new(seed: u64) -> Thread {
         Thread {
-            region: Cell::new(0),
-            stack: RefCell::default(),
-            known: RefCell::default(),
             number: Cell::new(None),
             outside: Cell::new((0, 0, NO_CONTEXT)),
             left: Cell::new(1),
@@ -63,8 +45,6 @@ impl Thread {
 
     /// As for a thread that has done nothing yet.
     fn begin_again(&self) {
-        self.region.set(0);
-        self.stack.borrow_mut().clear();
         self.number.set(None);
         self.outside.set((0, 0, NO_CONTEXT));
         self.left.set(1);
@@ -117,18 +97,4 @@ fn lend() -> &'static Thread {
         VACANT.lock().unwrap_or_else(PoisonError::into_inner).push(Vacant(thread));
     });
     thread
-}
-
-/// Whether the program has begun any region that is noted.
-static ANY: AtomicBool = AtomicBool::new(false);
-
-/// From now on threads may be in regions, or are in none.
-pub(super) fn note_regions(any: bool) {
-    ANY.store(any, Ordering::Relaxed);
-}
-
-/// The region that this thread is in; 0 for none. A load where the program has named none.
-#[inline(always)]
-pub(crate) fn current_region() -> u16 {
-    if ANY.load(Ordering::Relaxed) { known().map_or(0, |thread| thread.region.get()) } else { 0 }
 }

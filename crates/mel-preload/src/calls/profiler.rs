@@ -338,7 +338,7 @@ impl mpi_intercept::Contexts for CallProfiler {
         if thread.epoch != epoch {
             thread.forget(epoch, contexts.epoch_of_datatypes());
         }
-        let region = crate::attribution::current_region();
+        let region = crate::regions::current();
         let place = Place::new(site, handle(call).unwrap_or(0), function as u16, (region, epoch));
         thread.cache.get(place, || this.find(contexts, place, number))
     }

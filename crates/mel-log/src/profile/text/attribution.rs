@@ -2,7 +2,7 @@
 
 use super::layout::{percent, table, wrapped};
 use crate::number::general;
-use crate::profile::attribution::{By, Over, Variable, over_ranks};
+use crate::profile::attribution::{By, NO_REGION, Over, Variable, over_ranks};
 use crate::profile::schema::Profile;
 
 /// The most places of a variable in a table.
@@ -20,8 +20,7 @@ pub fn attribution(profile: &Profile) -> String {
     let shown: Vec<&Variable> = functions.iter().filter(is_shown).collect();
     let mut text = of(&shown, "MPI function");
     let regions = over_ranks(profile, By::Region);
-    let has_regions =
-        |of: &Variable| of.places.len() > 1 || of.places.iter().any(|p| p.place != "(no region)");
+    let has_regions = |of: &Variable| of.places.len() > 1 || of.places.iter().any(|p| p.place != NO_REGION);
     if regions.iter().any(has_regions) {
         let shown: Vec<&Variable> = regions.iter().filter(is_shown).collect();
         text += &of(&shown, "region");

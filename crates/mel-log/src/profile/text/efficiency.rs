@@ -1,8 +1,9 @@
-//! How well the ranks are used, in a sentence, and in a line for each phase.
+//! How well the ranks are used, in a sentence, and in a line for each phase and region.
 
 use super::layout::{percent, table};
 use crate::number::duration;
-use crate::profile::efficiency::Efficiency;
+use crate::profile::attribution::shown_region;
+use crate::profile::efficiency::{Efficiencies, Efficiency, OfPhase, OfRegion};
 use crate::profile::phases::name_of;
 use crate::profile::quantities::run::EFFICIENCY;
 use crate::profile::quantities::{Quantity, cells, heads, numbers};
@@ -11,8 +12,8 @@ use crate::profile::verdict::Basis;
 
 /// From this share of the time on it is worth a word that one rank computes longer than the mean.
 const MUCH: f64 = 0.02;
-/// The most phases that have a line.
-const MOST_PHASES: usize = 16;
+/// The most phases, and regions, that have a line.
+const MOST_PARTS: usize = 16;
 
 /// What the efficiencies of a run are, and which rank lowers the load balance most, in a sentence; none where they are not known.
 #[must_use]
@@ -55,42 +56,76 @@ pub fn meanings(of: &Efficiency) -> Vec<String> {
     numbers(EFFICIENCY, of).map(words).collect()
 }
 
-/// A line for each phase, in the order in which they were named; nothing where there are none.
+/// Parts of a run, of one kind.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    /// What each of them is.
+    pub what: &'static str,
+    /// The name of each, how deep it lies in others, and its efficiencies.
+    pub of: Vec<(&'a str, usize, &'a Efficiency)>,
+}
+
+/// The parts of a run that has phases of these names: phases in the order in which they were named, and regions by path, each with those that it lies
+/// in before it. Of many those that last longest.
 #[must_use]
-pub fn by_phase(profile: &Profile) -> String {
-    let Some(all) = profile.efficiency.as_ref().filter(|all| !all.phases.is_empty()) else {
-        return String::new();
+pub fn parts<'a>(all: &'a Efficiencies, phases: &'a [String]) -> Vec<Parts<'a>> {
+    let of_phase = |of: &'a OfPhase| (name_of(phases, of.phase), 0, &of.of);
+    let of_region = |of: &'a OfRegion| {
+        let (depth, name) = (of.region.matches('/').count(), of.region.rsplit('/').next());
+        (shown_region(name.unwrap_or_default()), depth, &of.of)
     };
-    let mut shown_phases: Vec<_> = all.phases.iter().collect();
-    if shown_phases.len() > MOST_PHASES {
-        shown_phases.sort_by(|a, b| b.of.run_s.total_cmp(&a.of.run_s));
-        shown_phases.truncate(MOST_PHASES);
-        shown_phases.sort_by_key(|of| of.phase);
+    let kinds = [
+        Parts { what: "phase", of: all.phases.iter().map(of_phase).collect() },
+        Parts { what: "region", of: all.regions.iter().map(of_region).collect() },
+    ];
+    kinds.into_iter().filter(|parts| !parts.of.is_empty()).map(Parts::longest).collect()
+}
+
+impl Parts<'_> {
+    /// Without the shortest, where there are too many. A part lasts as long as what lies in it, at least, and comes before that.
+    fn longest(mut self) -> Self {
+        if self.of.len() > MOST_PARTS {
+            let mut times: Vec<f64> = self.of.iter().map(|(.., of)| of.run_s).collect();
+            times.sort_by(|a, b| b.total_cmp(a));
+            self.of.retain(|(.., of)| of.run_s >= times[MOST_PARTS - 1]);
+            self.of.truncate(MOST_PARTS);
+        }
+        self
     }
-    // A column that nothing is known for has no place.
-    let has = |head: &str| {
-        let column = EFFICIENCY.iter().find(|quantity| quantity.head == Some(head));
-        column.is_some_and(|column| shown_phases.iter().any(|phase| (column.of)(&phase.of).is_some()))
-    };
-    let kept: Vec<bool> = heads(EFFICIENCY).map(has).collect();
-    let row = |first: String, cells: Vec<String>, last: [String; 2]| -> Vec<String> {
-        let kept = cells.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(cell, _)| cell);
-        std::iter::once(first).chain(kept).chain(last).collect()
-    };
-    let header = ["busiest", "rank"].map(str::to_owned);
-    let mut rows = vec![row("phase".into(), heads(EFFICIENCY).map(str::to_owned).collect(), header)];
-    for phase in shown_phases {
-        let name = name_of(&profile.phases, phase.phase);
-        let last = [duration(phase.of.max_computing_s), phase.of.busiest_rank.to_string()];
-        rows.push(row(name.to_owned(), cells(EFFICIENCY, &[&phase.of]).collect(), last));
+
+    /// A line for each.
+    fn table(&self) -> String {
+        // A column that nothing is known for has no place.
+        let has = |head: &str| {
+            let column = EFFICIENCY.iter().find(|quantity| quantity.head == Some(head));
+            column.is_some_and(|column| self.of.iter().any(|(.., of)| (column.of)(of).is_some()))
+        };
+        let kept: Vec<bool> = heads(EFFICIENCY).map(has).collect();
+        let row = |first: String, cells: Vec<String>, last: [String; 2]| -> Vec<String> {
+            let kept = cells.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(cell, _)| cell);
+            std::iter::once(first).chain(kept).chain(last).collect()
+        };
+        let header = ["busiest", "rank"].map(str::to_owned);
+        let mut rows = vec![row(self.what.into(), heads(EFFICIENCY).map(str::to_owned).collect(), header)];
+        for (name, depth, of) in &self.of {
+            let last = [duration(of.max_computing_s), of.busiest_rank.to_string()];
+            let name = format!("{:1$}{name}", "", 2 * depth);
+            rows.push(row(name, cells(EFFICIENCY, &[*of]).collect(), last));
+        }
+        format!("\n efficiencies of {}s, of the ranks that were in them\n{}", self.what, table(&rows, &[0]))
     }
-    format!("\n efficiencies of phases, of the ranks that were in them\n{}", table(&rows, &[0]))
+}
+
+/// A line for each phase, and one for each region; nothing where there are none.
+#[must_use]
+pub fn by_part(profile: &Profile) -> String {
+    let tables = |all| parts(all, &profile.phases).iter().map(Parts::table).collect();
+    profile.efficiency.as_ref().map(tables).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::efficiency::OfPhase;
     use crate::profile::sample;
 
     #[test]
@@ -124,14 +159,36 @@ mod tests {
     #[test]
     fn each_phase_has_a_line_without_what_is_not_known() {
         let mut profile = sample::late_rank(4, 1);
-        assert_eq!(by_phase(&profile), "");
+        assert_eq!(by_part(&profile), "");
         profile.phases = vec![String::new(), "solve".into()];
         let of = Efficiency::of([(0, 0.25), (1, 0.5)], 0.625).unwrap();
         profile.efficiency.as_mut().unwrap().phases = vec![OfPhase { phase: 1, of }];
-        let text = by_phase(&profile);
+        let text = by_part(&profile);
         let line = text.lines().find(|line| line.contains("solve")).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words.join(" "), "solve 60.0 % 75.0 % 80.0 % 500 ms 1", "{text}");
         assert!(!text.contains("transfer"), "{text}");
+    }
+
+    #[test]
+    fn regions_lie_in_each_other_and_the_longest_are_kept() {
+        let of = |busy: f64, run_s| Efficiency::of([(0, busy), (1, busy)], run_s).unwrap();
+        let region = |path: &str, run_s| OfRegion { region: path.into(), of: of(run_s / 2.0, run_s) };
+        let mut profile = sample::late_rank(4, 1);
+        let regions = [region("", 0.5), region("main", 8.0), region("main/solve", 4.0)];
+        profile.efficiency.as_mut().unwrap().regions = regions.to_vec();
+        let text = by_part(&profile);
+        let lines: Vec<&str> =
+            text.lines().skip(3).map(|line| line.split("  50.0").next().unwrap()).collect();
+        assert_eq!(
+            lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>(),
+            [" (no region)", " main", "   solve"],
+            "{text}"
+        );
+        let many = (0..40).map(|number| region(&format!("main/{number}"), 1.0 + 0.1 * f64::from(number)));
+        profile.efficiency.as_mut().unwrap().regions.extend(many);
+        let text = by_part(&profile);
+        assert!(text.contains("   39 ") && text.contains(" main") && !text.contains("   10 "), "{text}");
+        assert_eq!(text.lines().count(), 3 + MOST_PARTS);
     }
 }

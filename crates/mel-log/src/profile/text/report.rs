@@ -90,7 +90,7 @@ pub fn overview(profile: &Profile, directory: Option<&Path>, mark: &str) -> Stri
     text.extend(of_time.map(|sentence| wrapped(mark, &sentence)));
     text += &verdict(profile, mark);
     text += &phases(profile);
-    text += &efficiency::by_phase(profile);
+    text += &efficiency::by_part(profile);
     text += &mpi_time(profile);
     text += &call_sites(profile);
     text + &waits(profile)

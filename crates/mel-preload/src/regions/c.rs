@@ -4,14 +4,12 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::regions;
-
 /// Runs where the program names a region: nothing in an MPI call, such as in an operation of the program's own.
 fn named(name: *const c_char, what: impl FnOnce(&[u8])) {
-    if !name.is_null() && regions::are_noted() {
+    if !name.is_null() && super::are_noted() {
         // SAFETY: the caller of the functions below promises a text that ends with a zero byte.
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-        mpi_intercept::asked(|| what(name));
+        mpi_intercept::asked_without_floats(|| what(name));
     }
 }
 
@@ -22,7 +20,7 @@ fn named(name: *const c_char, what: impl FnOnce(&[u8])) {
 /// `name` is null, or a text that ends with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mel_region_begin(name: *const c_char) {
-    named(name, regions::begin);
+    named(name, super::begin);
 }
 
 /// The region of this name ends in the calling thread; so do those in it.
@@ -31,7 +29,7 @@ pub unsafe extern "C" fn mel_region_begin(name: *const c_char) {
 /// As for [`mel_region_begin`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mel_region_end(name: *const c_char) {
-    named(name, regions::end);
+    named(name, super::end);
 }
 
 type OfCaliper = unsafe extern "C" fn(*const c_char);
@@ -71,7 +69,7 @@ static END: Next = Next(AtomicPtr::new(std::ptr::null_mut()));
 /// As for [`mel_region_begin`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cali_begin_region(name: *const c_char) {
-    named(name, regions::begin);
+    named(name, super::begin);
     BEGIN.call(c"cali_begin_region", name);
 }
 
@@ -82,5 +80,5 @@ pub unsafe extern "C" fn cali_begin_region(name: *const c_char) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cali_end_region(name: *const c_char) {
     END.call(c"cali_end_region", name);
-    named(name, regions::end);
+    named(name, super::end);
 }

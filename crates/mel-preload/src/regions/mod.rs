@@ -1,0 +1,133 @@
+//! Regions that the program names: they lie in each other, by thread.
+//!
+//! Calls count in the region that their thread is in, and the table has how long threads are in each.
+//!
+//! - [`paths`]: the numbers of regions.
+//! - [`threads`]: what a thread keeps.
+//! - [`times`]: how long threads are in regions; the consumer.
+//! - [`c`]: the C functions by which the program names regions, MEL's own and Caliper's.
+
+pub mod c;
+mod paths;
+mod threads;
+mod times;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mel_log::Definition;
+
+use crate::warn;
+use paths::MAX_REGIONS;
+use threads::{Entry, Thread};
+
+pub(crate) use threads::current;
+pub(crate) use times::consumer;
+
+/// Nobody wants regions: no calls are counted, or this is the child of a fork.
+static IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Nobody wants regions any more.
+fn abandon() {
+    IGNORED.store(true, Ordering::Relaxed);
+    threads::note_regions(false);
+}
+
+/// Whether regions are noted; before MPI is initialised, too.
+#[inline]
+fn are_noted() -> bool {
+    !IGNORED.load(Ordering::Relaxed)
+}
+
+/// Who is to know before a thread is in another region.
+static BEFORE: OnceLock<fn()> = OnceLock::new();
+
+/// Runs this before a thread is in another region, in that thread. For one caller.
+pub(crate) fn before_changes(user: fn()) {
+    let _ = BEFORE.set(user);
+}
+
+/// The thread is in another region from now on, by `how`. It has `begun` that, or goes on in it.
+fn change(thread: &Thread, begun: bool, how: impl FnOnce()) {
+    if let Some(user) = BEFORE.get() {
+        user();
+    }
+    let left = times::leave(thread);
+    how();
+    if let Some(now) = left {
+        times::enter(thread, now, begun);
+    }
+}
+
+/// A region of this name begins in this thread.
+fn begin(name: &[u8]) {
+    let thread = threads::this();
+    let (within, hash) = (thread.region.get(), paths::hash(name));
+    let at_hand = thread.known.borrow().get(&(within, hash)).copied();
+    let found = at_hand.or_else(|| find(thread, within, hash, name));
+    let region = found.unwrap_or(within);
+    change(thread, found.is_some(), || {
+        thread.stack.borrow_mut().push(Entry { region, hash });
+        thread.region.set(region);
+    });
+    threads::note_regions(true);
+    if found.is_none() {
+        tell(true);
+    }
+}
+
+#[cold]
+fn find(thread: &Thread, within: u16, hash: u64, name: &[u8]) -> Option<u16> {
+    let name = crate::phases::kept_name(name);
+    let number = paths::all().number(within, hash, &name)?;
+    define_new();
+    thread.known.borrow_mut().insert((within, hash), number);
+    Some(number)
+}
+
+/// The region of this name ends in this thread.
+fn end(name: &[u8]) {
+    let thread = threads::this();
+    let mut fits = true;
+    change(thread, false, || {
+        let mut stack = thread.stack.borrow_mut();
+        fits = threads::end_of(&mut stack, paths::hash(name));
+        thread.region.set(stack.last().map_or(0, |entry| entry.region));
+    });
+    if !fits {
+        tell(false);
+    }
+}
+
+/// Something happens to regions of which the table has the number, and the user a line.
+fn tell(lost: bool) {
+    let mut regions = paths::all();
+    let count = if lost { &mut regions.lost } else { &mut regions.mismatched };
+    *count += 1;
+    let first = *count == 1;
+    times::set_counts(regions.lost, regions.mismatched);
+    drop(regions);
+    if first && lost {
+        warn(&format!(
+            "the program has begun more than {MAX_REGIONS} different regions: those beyond count in what they lie in"
+        ));
+    } else if first {
+        warn(
+            "a region was ended that was not the last one begun: regions in it end with it, and one that was not begun is ignored",
+        );
+    }
+}
+
+/// Regions that have no definition yet get one, where there is a table.
+fn define_new() {
+    let Some(registry) = times::registry() else { return };
+    let mut regions = paths::all();
+    for (place, path) in regions.paths.iter().enumerate().skip(regions.undefined) {
+        registry.define(&Definition::Region { number: place as u16 + 1, path: path.clone() });
+        if let Some(plugins) = crate::plugins::host() {
+            plugins.region(path);
+        }
+    }
+    regions.undefined = regions.paths.len();
+    times::set_counts(regions.lost, regions.mismatched);
+}

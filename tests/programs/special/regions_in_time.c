@@ -1,0 +1,33 @@
+/* Ten steps, in each of which rank 1 assembles for 9 ms and the others for 3 ms, before all come together; then all work as long, and for as
+   long again while counting is stopped. The region of it all begins before MPI does. */
+#define _DEFAULT_SOURCE
+#include <unistd.h>
+
+#include "../check.h"
+#include "../../../include/mel.h"
+
+int main(int argc, char **argv)
+{
+    mel_region_begin("main");
+    MPI_Init(&argc, &argv);
+    REQUIRE(world_size() == 4);
+    for (int step = 0; step < 10; step++) {
+        mel_region_begin("step");
+        mel_region_begin("assemble");
+        usleep(world_rank() == 1 ? 9000 : 3000);
+        mel_region_end("assemble");
+        mel_region_begin("exchange");
+        MPI_Barrier(MPI_COMM_WORLD);
+        mel_region_end("exchange");
+        mel_region_end("step");
+    }
+    mel_region_begin("output");
+    usleep(40000);
+    mel_stop();
+    usleep(40000);
+    mel_start();
+    mel_region_end("output");
+    mel_region_end("main");
+    finish();
+    return 0;
+}

@@ -1,0 +1,99 @@
+//! A program names its regions, and each has its time and its efficiencies, with what lies in it, without any option.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::verdict::TRIES;
+use mel_tests::{Job, Mpi, compile_special};
+use serde_json::Value;
+
+/// What the region of this path has of a list.
+fn of<'a>(list: &'a Value, path: &str) -> &'a Value {
+    let mut list = list.as_array().expect("a list").iter();
+    list.find(|of| of["region"] == path).unwrap_or_else(|| panic!("no region {path}"))
+}
+
+/// What is wrong with a run of `regions_in_time.c`, as a machine may have it that is busy.
+fn check(profile: &Value) -> Result<(), String> {
+    let regions = &profile["efficiency"]["regions"];
+    let paths: Vec<_> = regions.as_array().expect("regions").iter().map(|of| of["region"].as_str()).collect();
+    let planted = ["", "main", "main/output", "main/step", "main/step/assemble", "main/step/exchange"];
+    assert_eq!(paths, planted.map(Some));
+    for rank in 0..4 {
+        let list = &profile["ranks"][rank]["regions"];
+        for (path, times) in [("main", 0), ("main/output", 1), ("main/step", 10), ("main/step/assemble", 10)]
+        {
+            // Of what began before MPI did it is not known how often.
+            assert_eq!(of(list, path)["times"], times, "{path}: {list}");
+        }
+        let seconds = |path: &str, what: &str| of(list, path)[what].as_f64().expect("a number");
+        let parts = seconds("main/step/assemble", "run_s") + seconds("main/step/exchange", "run_s");
+        assert!(parts <= seconds("main/step", "run_s") && parts > 0.089, "{list}");
+        assert!(seconds("main/step", "run_s") + seconds("main/output", "run_s") <= seconds("main", "run_s"));
+        let run_s = profile["ranks"][rank]["run_s"].as_f64().expect("a number");
+        let all = seconds("main", "run_s") + seconds("", "run_s");
+        assert!((all - run_s).abs() < 0.002, "{all} of {run_s}: {list}");
+        let stopped = seconds("main/output", "run_s");
+        assert!(stopped >= 0.04, "{list}");
+        if stopped > 0.07 {
+            return Err(format!("what was stopped counts, or rank {rank} had no processor: {list}"));
+        }
+    }
+    let named: BTreeMap<&str, [f64; 3]> = BTreeMap::from([
+        ("main/output", [1.0, 1.0, 1.0]),
+        ("main/step/assemble", [0.5, 0.5, 1.0]),
+        ("main/step", [0.5, 0.5, 1.0]),
+    ]);
+    for (path, planted) in named {
+        let of = of(regions, path);
+        let names = ["parallel_efficiency", "load_balance", "communication_efficiency"];
+        for (name, planted) in names.into_iter().zip(planted) {
+            let value = of[name].as_f64().expect("a number");
+            if (value - planted).abs() > 0.1 {
+                return Err(format!("{name} of {path} is {value}, and not {planted}: {of}"));
+            }
+        }
+        if planted[1] < 1.0 && of["busiest_rank"] != 1 {
+            return Err(format!("rank 1 is not the busiest in {path}: {of}"));
+        }
+    }
+    let exchange = of(regions, "main/step/exchange")["parallel_efficiency"].as_f64();
+    if exchange.is_some_and(|share| share > 0.1) {
+        return Err(format!("all wait in the exchange: {regions}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn each_region_has_its_efficiencies() {
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
+        let program = compile_special(mpi, "regions_in_time");
+        let mut wrong = Vec::new();
+        for _ in 0..TRIES {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let run =
+                Job::new(mpi, 4, &program).patient().under_mel(["-o".as_ref(), output.as_os_str()]).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let report = |args: &[&str]| {
+                let run =
+                    Command::new(mel()).arg("report").args(args).arg(&output).output().expect("mel starts");
+                String::from_utf8(run.stdout).expect("text")
+            };
+            if let Err(said) = check(&serde_json::from_str(&report(&["--json"])).expect("JSON")) {
+                wrong.push(said);
+                continue;
+            }
+            let text = report(&[]);
+            let table =
+                text.split("efficiencies of regions").nth(1).unwrap_or_else(|| panic!("no table: {text}"));
+            assert!(table.contains("\n main ") && table.contains("\n     assemble "), "{text}");
+            let csv = report(&["--csv"]);
+            let line = csv.lines().find(|line| line.contains("main/step/assemble")).expect("a line");
+            assert!(line.contains("efficiency") && line.contains("parallel_efficiency"), "{line}");
+            break;
+        }
+        assert!(wrong.len() < TRIES as usize, "{}: {wrong:#?}", mpi.name);
+    }
+}
