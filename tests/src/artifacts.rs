@@ -15,14 +15,15 @@ pub fn target_dir() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from))
 }
 
-/// A file of the release build; of that of another profile where `MEL_TEST_PROFILE` names one.
+/// A file of the release build; of another one where `BUILT` names its folder.
 ///
 /// # Panics
 ///
 /// If it has not been built.
 pub fn built(name: &str) -> PathBuf {
-    let profile = std::env::var_os("MEL_TEST_PROFILE").unwrap_or_else(|| "release".into());
-    let path = target_dir().join(profile).join(name);
+    let folder =
+        std::env::var_os("BUILT").map_or_else(|| target_dir().join("release"), |built| root().join(built));
+    let path = folder.join(name);
     assert!(
         path.exists(),
         "{} is not there: run `make build` first, or `scripts/build variants`",

@@ -1,5 +1,6 @@
 //! Every test program on every MPI: the loops that the tests share.
 
+use crate::artifacts::quick;
 use crate::{Job, Mpi, Program};
 
 /// One way to run a program: on which MPI, with how many ranks and which arguments.
@@ -36,9 +37,21 @@ impl std::fmt::Display for Case<'_> {
     }
 }
 
-/// Calls `check` for each case of the program `name` on the MPIs of [`Mpi::all`].
+/// Calls `check` for each case of the program `name` on the MPIs of [`Mpi::all`]; with [`quick`] on one of them.
 pub fn for_each_case(name: &str, check: impl FnMut(&Case<'_>)) {
-    for_each_case_on(&Mpi::all(), name, check);
+    for_each_case_on(&in_turn(Mpi::all(), name), name, check);
+}
+
+/// These MPIs; with [`quick`] one of them, which takes its turn among the programs.
+#[must_use]
+pub fn in_turn(mut mpis: Vec<Mpi>, name: &str) -> Vec<Mpi> {
+    if quick() { one_in_turn(&mut mpis, name).into_iter().collect() } else { mpis }
+}
+
+/// One of these MPIs, if there is any, which takes its turn among the programs.
+pub fn one_in_turn(mpis: &mut Vec<Mpi>, name: &str) -> Option<Mpi> {
+    let turn: usize = name.bytes().map(usize::from).sum();
+    (!mpis.is_empty()).then(|| mpis.swap_remove(turn % mpis.len()))
 }
 
 /// Calls `check` for each case of the program `name` on these MPIs.

@@ -15,6 +15,7 @@ pub mod artifacts;
 pub mod browser;
 pub mod cases;
 pub mod counts;
+pub mod docs;
 pub mod events;
 pub mod fortran;
 pub mod instructions;

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::docs::sentence_is_shown;
 use mel_tests::{Job, Mpi, Running, compile_special};
 use serde_json::Value;
 
@@ -236,6 +237,7 @@ fn report_agrees(output: &Path, done: &[Counts; 2], what: &str) {
     }
     let (text, ..) = mel_prints(&["report"], output);
     assert!(text.contains("ranks 0, 1 were killed: the numbers end there, last seen "), "{what}: {text}");
+    sentence_is_shown("docs/report.md", "were killed", &text);
     let [ends, time] = ["were killed", "time by rank"].map(|words| text.find(words));
     assert!(ends.is_some() && ends < time, "{what}: it does not come first: {text}");
     assert!(!text.contains("not what holds this program back"), "{what}: {text}");

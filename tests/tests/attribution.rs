@@ -6,6 +6,7 @@ use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::browser::Browser;
+use mel_tests::docs::is_shown;
 use mel_tests::fortran::{Interface, compile_fortran, interfaces};
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, compile_special};
@@ -138,8 +139,10 @@ fn a_variable_by_mpi_function() {
         let directory = fresh_dir();
         let program = compile_special(mpi, "attributed");
         let options = ["--attribute", "mel_*_searches,mel_messages_sent"];
-        let (_, profile) = run(mpi, &program, &options, &["figure"], &directory.path().join("run"));
+        let output = directory.path().join("run");
+        let (_, profile) = run(mpi, &program, &options, &["figure"], &output);
         sums_are_exact(&profile, mpi.name);
+        is_shown("docs/variables.md", "performance variables by MPI function", &report(&output, &[]));
         for rank in 0..2 {
             let sent = by(variable(&profile, rank, SENT), "function");
             assert_eq!(sent, expected([("MPI_Isend", 300.0)]), "{}", mpi.name);

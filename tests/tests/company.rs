@@ -40,6 +40,7 @@ fn counted(run: &Finished) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn another_tool_before_and_behind() {
     let libmel = libmel();
     for mpi in &Mpi::all_and_newer() {

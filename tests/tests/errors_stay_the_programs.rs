@@ -36,6 +36,7 @@ fn difference(plain: &Finished, watched: &Finished) -> Option<String> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn whatever_handles_are_passed_mpi_answers_as_without_mel() {
     for mpi in &Mpi::all_and_newer() {
         let plain = run(mpi, None, None);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel, quick};
+use mel_tests::cases::{in_turn, one_in_turn};
 use mel_tests::{Exit, Finished, Job, Leaves, Mpi, Program};
 use serde_json::Value;
 
@@ -18,13 +19,11 @@ const WAYS: [&[&str]; 4] = [
 
 fn is_not_hurt(name: &str) {
     let program = Program::hostile(name);
-    // `make test` looks at the way that most users take. Of the newer MPIs each program has one in turn, with that way.
+    // `make test` looks at the way that most users take, on one MPI. Of the newer MPIs each program has one in turn, with that way.
     let usual = &WAYS[..1];
     let ways = if quick() { usual } else { &WAYS[..] };
-    let turn: usize = name.bytes().map(usize::from).sum();
-    let mut newer = if quick() { Vec::new() } else { Mpi::newer() };
-    newer = (!newer.is_empty()).then(|| newer.swap_remove(turn % newer.len())).into_iter().collect();
-    let all = Mpi::all().into_iter().map(|mpi| (mpi, ways));
+    let newer = if quick() { None } else { one_in_turn(&mut Mpi::newer(), name) };
+    let all = in_turn(Mpi::all(), name).into_iter().map(|mpi| (mpi, ways));
     for (mpi, ways) in &all.chain(newer.into_iter().map(|mpi| (mpi, usual))).collect::<Vec<_>>() {
         let executable = program.compile(mpi);
         let cases =

@@ -1,6 +1,7 @@
 //! Mistakes that do no harm yet are remarked on by `mel analyze` with ranks and line, and nothing is said of what looks like them.
 
 use mel_tests::artifacts::fresh_dir;
+use mel_tests::docs::sentence_is_shown;
 use mel_tests::planted::marked;
 use mel_tests::verdict::remarks_on;
 use mel_tests::{Job, Mpi, compile_special};
@@ -25,7 +26,7 @@ fn remarks(mpi: &Mpi, program: Source, case: &str) -> Vec<Value> {
 
 /// In each case there is one remark, of this kind, about these ranks, which names these lines. No ranks: rank 1 has come with something else,
 /// and is compared with whoever came first.
-fn found(mpi: &Mpi, (program, case): (Source, &str), kind: &str, ranks: &[u32], marks: &str) {
+fn found(mpi: &Mpi, (program, case): (Source, &str), kind: &str, ranks: &[u32], marks: &str) -> String {
     let said = remarks(mpi, program, case);
     let [remark] = &said[..] else { panic!("{}, {case}: {said:#?}", mpi.name) };
     assert_eq!(remark["kind"], kind, "{}, {case}", mpi.name);
@@ -39,6 +40,7 @@ fn found(mpi: &Mpi, (program, case): (Source, &str), kind: &str, ranks: &[u32], 
         let text = remark["text"].as_str().expect("a sentence");
         assert!(text.contains(&line), "{}, {case}: {line} is not in {text}", mpi.name);
     }
+    format!("remark: {}", remark["text"].as_str().expect("a sentence"))
 }
 
 const ALL: [u32; 4] = [0, 1, 2, 3];
@@ -47,7 +49,8 @@ const ALL: [u32; 4] = [0, 1, 2, 3];
 fn sends_that_have_to_be_stored() {
     for mpi in &Mpi::of_distribution_or_every() {
         found(mpi, (CALLS, "head_to_head"), "needs_storage", &[0, 1], "SEND");
-        found(mpi, (CALLS, "ring"), "needs_storage", &ALL, "SEND");
+        let said = found(mpi, (CALLS, "ring"), "needs_storage", &ALL, "SEND");
+        sentence_is_shown("docs/stuck.md", "would wait for each other forever", &said);
         found(mpi, (CALLS, "to_itself"), "needs_storage", &ALL, "SEND");
         found(mpi, (CALLS, "over_a_barrier"), "needs_storage", &[0, 1], "SEND|BARRIER");
         // MPICH completes the send at once, so that nothing waits for it.
@@ -60,7 +63,8 @@ fn sends_that_have_to_be_stored() {
 #[test]
 fn collective_operations_that_do_not_fit() {
     for mpi in &Mpi::of_distribution_or_every() {
-        found(mpi, (CALLS, "less_than_is_gathered"), "collectives_differ", &ALL, "GATHER");
+        let said = found(mpi, (CALLS, "less_than_is_gathered"), "collectives_differ", &ALL, "GATHER");
+        sentence_is_shown("docs/stuck.md", "gave counts to", &said);
         // Open MPI hangs at the end.
         if mpi.name == "mpich" {
             found(mpi, (CALLS, "two_roots"), "collectives_differ", &ALL, "TWO_ROOTS");
@@ -109,7 +113,8 @@ fn data_that_does_not_fit() {
 #[test]
 fn buffers_that_two_operations_use() {
     for mpi in &Mpi::of_distribution_or_every() {
-        found(mpi, (DATA, "sent_too_early"), "buffer_in_use", &ALL, "UNFINISHED|EARLY");
+        let said = found(mpi, (DATA, "sent_too_early"), "buffer_in_use", &ALL, "UNFINISHED|EARLY");
+        sentence_is_shown("docs/stuck.md", "the buffer of", &said);
         found(mpi, (DATA, "received_twice"), "buffer_in_use", &ALL, "TWICE");
     }
 }

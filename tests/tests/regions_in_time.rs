@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::docs::is_shown;
 use mel_tests::verdict::TRIES;
 use mel_tests::{Job, Mpi, compile_special};
 use serde_json::Value;
@@ -89,11 +90,13 @@ fn each_region_has_its_efficiencies() {
             let table =
                 text.split("efficiencies of regions").nth(1).unwrap_or_else(|| panic!("no table: {text}"));
             assert!(table.contains("\n main ") && table.contains("\n     assemble "), "{text}");
+            is_shown("docs/regions.md", "efficiencies of regions", &text);
+            is_shown("docs/efficiency.md", "computes longest", &text);
             let csv = report(&["--csv"]);
             let line = csv.lines().find(|line| line.contains("main/step/assemble")).expect("a line");
             assert!(line.contains("efficiency") && line.contains("parallel_efficiency"), "{line}");
             break;
         }
-        assert!(wrong.len() < TRIES as usize, "{}: {wrong:#?}", mpi.name);
+        assert!(wrong.len() < TRIES, "{}: {wrong:#?}", mpi.name);
     }
 }

@@ -2,6 +2,7 @@
 //! `mel report`; of one that cleans up nothing is said.
 
 use mel_tests::artifacts::fresh_dir;
+use mel_tests::docs::is_shown;
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, compile_special};
 
@@ -36,6 +37,7 @@ fn what_is_left_behind_is_named_with_its_line() {
                 + &not_freed("2 of 2 persistent requests", "MPI_Send_init at leftovers.c:22"),
         ];
         assert_eq!(said, wanted, "{}", mpi.name);
+        is_shown("docs/stuck.md", "never received a message", &printed);
         for sentence in &wanted {
             assert!(words(&printed).contains(sentence), "{}: {sentence} is not in\n{printed}", mpi.name);
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mel_tests::Mpi;
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::browser::Browser;
+use mel_tests::docs::sentence_is_shown;
 use mel_tests::terminal::Terminal;
 use mel_tests::trace::Trace;
 use mel_tests::watching::{Endless, Lines, Page, end, ranks, signal, wait_for, watch};
@@ -77,6 +78,7 @@ fn one_rank_stops_counting_and_goes_on() {
         let (well, said) = set(&job.run(), &[&format!("{name}={value}@2")]);
         if mpi.name.starts_with("openmpi") {
             assert!(!well && said.contains("accepted, without effect"), "{}: {said}", mpi.name);
+            sentence_is_shown("docs/watch.md", "accepted, without effect", &said);
         } else {
             assert!(
                 well && said.contains("rank 2: ") && said.contains("set (read back)"),
@@ -97,6 +99,9 @@ fn one_rank_stops_counting_and_goes_on() {
         for (setting, why) in refused {
             let (well, said) = set(&job.run(), &[setting]);
             assert!(!well && said.contains(why), "{}: {setting}: {said}", mpi.name);
+            if setting == "mel_recording=7@1" {
+                sentence_is_shown("docs/watch.md", "mel_recording=7", &said);
+            }
         }
         let run = job.run();
         let finished = job.end();
@@ -109,6 +114,7 @@ fn one_rank_stops_counting_and_goes_on() {
 
 /// Each is set on one rank, and what it does is seen there and on no other.
 #[test]
+#[ignore = "slow"]
 fn what_is_set_while_a_trace_grows_takes_effect() {
     for mpi in Mpi::all().iter().filter(|mpi| ["openmpi", "mpich"].contains(&mpi.name)) {
         let options = ["--settable", "--trace", "--vars", "mel_messages_sent", "--every", "1h"];

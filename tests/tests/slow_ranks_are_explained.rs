@@ -3,12 +3,13 @@
 //! What the processor counts is made up, so that it is the same on each machine: `MEL_FAKE_COUNTERS`.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::docs::is_shown;
 use mel_tests::profile::Profile;
-use mel_tests::{Finished, Job, Mpi, compile_special};
+use mel_tests::{Finished, Job, Mpi, compile_special, marked_sentences};
 
 /// Runs two ranks, of which the second is slow.
 fn run(mpi: &Mpi, mode: &str, before: &[&str], directory: &Path) -> (Finished, Profile) {
@@ -77,6 +78,7 @@ fn who_computes_longer_has_no_other_reason() {
             "{}: {why}",
             mpi.name
         );
+        is_shown("docs/sampling.md", ", most at ", &why);
         let directory = fresh_dir();
         let job = Job::new(mpi, 2, compile_special(mpi, "slow_rank")).args(["computes"]);
         let job = job.current_dir(directory.path()).env("MEL_SAMPLE", "0");
@@ -109,6 +111,60 @@ fn a_hog_on_the_processor_of_a_rank() {
         let (run, _) = run(mpi, "hog", &[], directory.path());
         let is_told = run.stderr.contains("rank 1 had no processor for ");
         run.expect(is_told, "the rank that has company is told");
+    }
+}
+
+/// A control group that gives half of a processor; taken away at the end.
+struct HalfAProcessor(PathBuf);
+
+impl HalfAProcessor {
+    /// None where nobody may make one.
+    fn make() -> Option<HalfAProcessor> {
+        let name = format!("mel-test-{}", std::process::id());
+        let old = [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "10000")];
+        let hierarchies: [(&str, &[_]); 2] =
+            [("/sys/fs/cgroup/cpu", &old), ("/sys/fs/cgroup", &[("cpu.max", "10000 20000")])];
+        hierarchies.into_iter().find_map(|(hierarchy, files)| {
+            let group = HalfAProcessor(Path::new(hierarchy).join(&name));
+            std::fs::create_dir(&group.0).ok()?;
+            let is_set = files.iter().all(|(file, text)| std::fs::write(group.0.join(file), text).is_ok());
+            is_set.then_some(group)
+        })
+    }
+}
+
+impl Drop for HalfAProcessor {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// Both ranks compute as long, the second with half of a processor.
+#[test]
+fn the_quota_of_a_control_group() {
+    let Some(group) = HalfAProcessor::make() else {
+        return eprintln!("skipped: no control group with a quota can be made here");
+    };
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let script = directory.path().join("slow_rank");
+        let text = format!(
+            "#!/bin/sh\n[ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} = 0 ] || echo $$ > {}/cgroup.procs\nexec {} \"$@\"\n",
+            group.0.display(),
+            compile_special(mpi, "slow_rank").display()
+        );
+        std::fs::write(&script, text).expect("a file can be written");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&script, executable).expect("a script");
+        let job = Job::new(mpi, 2, script).args(["alike"]).env("MEL_COUNTERS", "0");
+        let (run, _) = finished(job, "alike", &[], &directory.path().join("run"));
+        let said = marked_sentences(&run.stderr);
+        let is_told = |said: &String| {
+            said.starts_with("rank 1 had no processor for ")
+                && said.contains("the quota of its control group, 0.5 processors, stopped it")
+        };
+        run.expect(said.iter().any(is_told), &format!("the quota is told: {said:#?}"));
+        run.expect(!run.stderr.contains("2 ranks on 0.5"), "that of one rank is not that of all");
     }
 }
 

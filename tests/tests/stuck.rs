@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::docs::is_shown;
 use mel_tests::fortran::{Interface, compile_fortran, interfaces};
 use mel_tests::watching::wait_for;
 use mel_tests::{Finished, Job, Mpi, compile_source, compile_special};
@@ -444,6 +445,10 @@ fn who_watches_the_run_and_who_reads_its_report_see_why_it_hangs() {
         let meets = |arguments: &[&str]| said(arguments).contains("they never meet").then_some(());
         wait_for("the report", || meets(&["report"]));
         wait_for("the watch", || meets(&["watch", "--once"]));
+        let still = wait_for("a hang", || {
+            Some(said(&["stuck"])).filter(|said| said.contains("No rank has entered or left a call"))
+        });
+        is_shown("docs/stuck.md", "they never meet", &still);
         let launcher = job.launcher();
         let _ = Command::new("kill").args(["-TERM", &launcher.to_string()]).status();
         job.wait();

@@ -56,4 +56,4 @@ fn readable(name: &str) {
     });
 }
 
-test_every_program!(readable);
+test_every_program!(slow readable);

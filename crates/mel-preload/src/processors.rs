@@ -13,7 +13,8 @@ pub(crate) fn allowed() -> Definition {
     // SAFETY: it reads a number of the system.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     let online = u32::try_from(online).unwrap_or(0);
-    Definition::Processors { allowed: Members::from_ranks(of_mask()), quota: quota(), online }
+    let quota = Group::of_this_process().and_then(|group| group.quota());
+    Definition::Processors { allowed: Members::from_ranks(of_mask()), quota, online }
 }
 
 /// How long the calling thread has used a processor, and could have and had none; nothing where the system does not say.
@@ -43,8 +44,12 @@ pub(crate) fn resources() -> Definition {
         counted.read_bytes = number(&text, "rchar").unwrap_or(0);
         counted.written_bytes = number(&text, "wchar").unwrap_or(0);
     }
-    let stopped = group().and_then(|group| std::fs::read_to_string(group.join("cpu.stat")).ok());
-    counted.throttled_s = stopped.and_then(|text| number(&text, "throttled_usec")).unwrap_or(0) as f64 * 1e-6;
+    if let Some(group) = Group::of_this_process()
+        && let Ok(text) = std::fs::read_to_string(group.path.join("cpu.stat"))
+    {
+        let (name, part) = if group.is_old { ("throttled_time", 1e-9) } else { ("throttled_usec", 1e-6) };
+        counted.throttled_s = number(&text, name).unwrap_or(0) as f64 * part;
+    }
     Definition::Resources { counted }
 }
 
@@ -85,26 +90,57 @@ fn of_mask() -> Vec<i32> {
 /// Where the system shows control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// The control group of this process.
-fn group() -> Option<PathBuf> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    Some(Path::new(GROUPS).join(own))
+/// A control group that shares out processors.
+#[derive(Debug, PartialEq)]
+struct Group {
+    path: PathBuf,
+    /// Where all groups are that it may lie in.
+    root: PathBuf,
+    /// It is one of the first version of control groups.
+    is_old: bool,
 }
 
-/// The least quota of the control group and those that it lies in, in processors; nothing without one.
-fn quota() -> Option<f64> {
-    let path = group()?;
-    let groups = path.ancestors().take_while(|path| path.starts_with(GROUPS));
-    let quotas = groups.filter_map(|group| of_text(&std::fs::read_to_string(group.join("cpu.max")).ok()?));
-    quotas.reduce(f64::min)
+impl Group {
+    fn of_this_process() -> Option<Group> {
+        Group::of_text(&std::fs::read_to_string("/proc/self/cgroup").ok()?, |path| path.is_dir())
+    }
+
+    /// That of a process, from its file `cgroup`; `is_there` says whether a directory is. The first version has a hierarchy for processors,
+    /// where anybody has mounted it.
+    fn of_text(text: &str, is_there: impl Fn(&Path) -> bool) -> Option<Group> {
+        let of_line = |line: &str| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            Some((controllers.to_owned(), path.trim_start_matches('/').to_owned()))
+        };
+        let lines: Vec<(String, String)> = text.lines().filter_map(of_line).collect();
+        let old = lines.iter().filter(|(controllers, _)| controllers.split(',').any(|one| one == "cpu"));
+        let old = old.map(|(controllers, path)| (Path::new(GROUPS).join(controllers), path, true));
+        let new = lines.iter().filter(|(controllers, _)| controllers.is_empty());
+        let new = new.map(|(_, path)| (PathBuf::from(GROUPS), path, false));
+        let mut there = old.chain(new).filter(|(root, ..)| is_there(root));
+        there.next().map(|(root, path, is_old)| Group { path: root.join(path), root, is_old })
+    }
+
+    /// The least quota of the group and those that it lies in, in processors; nothing without one.
+    fn quota(&self) -> Option<f64> {
+        let read = |group: &Path, name: &str| std::fs::read_to_string(group.join(name)).ok();
+        let of = |group: &Path| match self.is_old {
+            true => {
+                let period = read(group, "cpu.cfs_period_us")?;
+                quota_of(&format!("{} {period}", read(group, "cpu.cfs_quota_us")?))
+            }
+            false => quota_of(&read(group, "cpu.max")?),
+        };
+        let groups = self.path.ancestors().take_while(|path| path.starts_with(&self.root));
+        groups.filter_map(of).reduce(f64::min)
+    }
 }
 
-/// The quota in a file `cpu.max`: microseconds in each period, or `max`, and the period.
-fn of_text(text: &str) -> Option<f64> {
+/// Processors, from microseconds in each period, or `max`, or -1, and the period.
+fn quota_of(text: &str) -> Option<f64> {
     let mut numbers = text.split_whitespace().map(str::parse::<f64>);
     let (Some(Ok(quota)), Some(Ok(period))) = (numbers.next(), numbers.next()) else { return None };
-    (period > 0.0).then_some(quota / period)
+    (period > 0.0 && quota > 0.0).then_some(quota / period)
 }
 
 #[cfg(test)]
@@ -113,8 +149,25 @@ mod tests {
 
     #[test]
     fn a_quota_is_a_number_of_processors() {
-        assert_eq!(of_text("150000 100000\n"), Some(1.5));
-        assert_eq!([of_text("max 100000\n"), of_text("1 0"), of_text("")], [None; 3]);
+        assert_eq!(quota_of("150000 100000\n"), Some(1.5));
+        assert_eq!(
+            [quota_of("max 100000\n"), quota_of("-1\n 100000"), quota_of("1 0"), quota_of("")],
+            [None; 4]
+        );
+    }
+
+    #[test]
+    fn the_control_group_is_that_of_the_hierarchy_for_processors() {
+        let old = "5:cpuset:/x\n4:cpu,cpuacct:/slurm/job_1\n0::/user\n";
+        let group = |text, there: &[&str]| {
+            let group = Group::of_text(text, |path| there.iter().any(|one| path == Path::new(one)))?;
+            Some((group.path.display().to_string(), group.is_old))
+        };
+        let both = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu,cpuacct"];
+        assert_eq!(group(old, &both), Some(("/sys/fs/cgroup/cpu,cpuacct/slurm/job_1".into(), true)));
+        assert_eq!(group(old, &both[..1]), Some(("/sys/fs/cgroup/user".into(), false)));
+        assert_eq!(group("0::/\n", &both), Some(("/sys/fs/cgroup/".into(), false)));
+        assert_eq!([group("", &both), group("3:cpuset:/", &both)], [None, None]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::schema::{Profile, RankProfile};
 use super::sums::{run_s, share};
 use super::text::layout::percent;
-use super::why::only_processor;
+use super::why::{by_quota, only_processor};
 use crate::{Definition, Members};
 
 /// From this share of the time of all ranks without a processor on it is worth a word.
@@ -65,20 +65,22 @@ impl Processors {
 /// That ranks had no processor, in a sentence; nothing where they had.
 #[must_use]
 pub fn sentence(profile: &Profile) -> Option<String> {
-    let mut hosts: BTreeMap<&str, (u32, BTreeSet<i32>, f64)> = BTreeMap::new();
+    let mut hosts: BTreeMap<&str, (u32, BTreeSet<i32>, Vec<f64>)> = BTreeMap::new();
     let (mut waited, mut all) = (0.0, 0.0);
     for rank in &profile.ranks {
         let processors = rank.processors.as_ref()?;
-        let (ranks, allowed, quota) = hosts.entry(&rank.host).or_insert((0, BTreeSet::new(), f64::INFINITY));
+        let (ranks, allowed, quotas) = hosts.entry(&rank.host).or_default();
         *ranks += 1;
         allowed.extend(processors.allowed.ranks());
-        *quota = quota.min(processors.quota.unwrap_or(f64::INFINITY));
+        quotas.push(processors.quota.unwrap_or(f64::INFINITY));
         waited += processors.waited_s.unwrap_or(0.0);
         all += run_s(profile, rank);
     }
     let share = share(waited, all);
-    let most = |(ranks, allowed, quota): &(u32, BTreeSet<i32>, f64)| {
-        let processors = quota.min(allowed.len() as f64);
+    let most = |(ranks, allowed, quotas): &(u32, BTreeSet<i32>, Vec<f64>)| {
+        // Ranks with different quotas are not in one group.
+        let quota = quotas.first().copied().filter(|first| quotas.iter().all(|of| of == first));
+        let processors = quota.unwrap_or(f64::INFINITY).min(allowed.len() as f64);
         (f64::from(*ranks) / processors.max(0.01), *ranks, processors)
     };
     let (_, ranks, processors) = hosts.values().map(most).max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -116,7 +118,9 @@ fn one_without(profile: &Profile) -> Option<String> {
         return None;
     }
     let others: Vec<&RankProfile> = profile.ranks.iter().filter(|other| other.rank != rank.rank).collect();
-    let its = only_processor(rank, &others).unwrap_or_else(|| ": other processes or threads use them".into());
+    let waited_s = rank.processors.as_ref()?.waited_s?;
+    let its = by_quota(rank, waited_s).or_else(|| only_processor(rank, &others));
+    let its = its.unwrap_or_else(|| ": other processes or threads use them".into());
     Some(format!(
         "rank {} had no processor for {} of its time (the others {}){its}",
         rank.rank,
@@ -193,6 +197,8 @@ mod tests {
         busy.ranks.iter_mut().for_each(|rank| rank.processors.as_mut().unwrap().waited_s = Some(0.5));
         assert!(sentence(&busy).unwrap().starts_with("50.0 % of the time the ranks had no processor: other"));
         busy.ranks[0].processors.as_mut().unwrap().quota = Some(1.5);
+        assert!(sentence(&busy).unwrap().starts_with("50.0 %"), "the others are in another group");
+        busy.ranks.iter_mut().for_each(|rank| rank.processors.as_mut().unwrap().quota = Some(1.5));
         assert!(sentence(&busy).unwrap().starts_with("4 ranks on 1.5 processors: "));
     }
 

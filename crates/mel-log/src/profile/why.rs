@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::number::{duration, size};
+use crate::number::{duration, general, size};
 
 use super::pace;
 use super::stacks::{self, InFunction};
@@ -48,7 +48,8 @@ pub fn why(cause: &RankProfile, others: &[&RankProfile], late_s: f64) -> Option<
     let rank = cause.rank;
     if by(without) == most {
         let (own, usual) = said(without?);
-        let where_it_runs = only_processor(cause, others).unwrap_or_default();
+        let where_it_runs =
+            by_quota(cause, most).or_else(|| only_processor(cause, others)).unwrap_or_default();
         return Some(format!(
             "rank {rank} could have run for {own} and had no processor (the others {usual}){where_it_runs}"
         ));
@@ -69,8 +70,9 @@ pub fn why(cause: &RankProfile, others: &[&RankProfile], late_s: f64) -> Option<
         return Some(format!("rank {rank} was in the operating system for {own} (the others {usual}){with}"));
     }
     let (own, usual) = said(asleep?);
-    let with =
-        files(cause, others).unwrap_or_else(|| ": it waited for a device or a timer, or was stopped".into());
+    let with = by_quota(cause, most)
+        .or_else(|| files(cause, others))
+        .unwrap_or_else(|| ": it waited for a device or a timer, or was stopped".into());
     Some(format!("rank {rank} was asleep for {own} (the others {usual}){with}"))
 }
 
@@ -131,6 +133,14 @@ fn files(cause: &RankProfile, others: &[&RankProfile]) -> Option<String> {
     }
     let (own, usual) = more(|of| of.read_bytes, MANY_BYTES)?;
     Some(format!(", and read {} (the others {})", size(own as f64), size(usual as f64)))
+}
+
+/// That the quota of its control group has stopped a rank, for the most part of so many seconds.
+pub(super) fn by_quota(cause: &RankProfile, most: f64) -> Option<String> {
+    let stopped = cause.resources?.throttled_s;
+    let quota = cause.processors.as_ref()?.quota.filter(|_| stopped >= 0.5 * most)?;
+    let word = if quota == 1.0 { "processor" } else { "processors" };
+    Some(format!(": the quota of its control group, {} {word}, stopped it: raise that", general(quota)))
 }
 
 /// That a rank may use one processor alone, and who may use it, too.
@@ -206,6 +216,13 @@ mod tests {
         assert!(told.contains("was asleep for 900 ms (the others almost none), and wrote 3"), "{told}");
         let told = said(&rank(2, 1.1, 0.0, Resources::default())).unwrap();
         assert!(told.ends_with("a timer, or was stopped"), "{told}");
+        for waited_s in [0.9, 0.0] {
+            let stopped = Resources { throttled_s: 0.85, ..Resources::default() };
+            let mut rank = rank(2, 1.1, waited_s, stopped);
+            rank.processors.as_mut().unwrap().quota = Some(0.5);
+            let told = said(&rank).unwrap();
+            assert!(told.ends_with("control group, 0.5 processors, stopped it: raise that"), "{told}");
+        }
         let told = said(&rank(2, 1.1, 0.9, Resources::default())).unwrap();
         assert!(
             told.contains("had no processor") && told.contains("processor 2 alone, which other"),

@@ -136,6 +136,7 @@ fn of_a_thousand_ranks_the_late_one_is_named() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_hundred_thousand_ranks_take_some_megabytes() {
     let (profile, most) = run(100_000, 77_777);
     names_the_late_rank(&profile, 100_000, 77_777);
