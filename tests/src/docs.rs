@@ -9,7 +9,26 @@ const BEGINNINGS: [&str; 8] = ["[MEL] ", "remark: ", "- ", "rank ", "ranks ", "R
 /// What follows a number in a text.
 const UNITS: [&str; 9] = ["s", "ms", "us", "ns", "B", "KiB", "MiB", "GiB", "UTC"];
 
-/// The sentences of a page's output that has these words in it, or its lines, where it is a table.
+/// The sentences of an output, or its lines, where it is a table; `[...]` stands for what a page leaves out.
+#[must_use]
+pub fn sentences(output: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for line in output.lines().filter(|line| !matches!(line.trim(), "" | "[...]")) {
+        let is_of_table = line.starts_with(' ') && !line.starts_with("   ") || line.contains("   ");
+        let goes_on = line.starts_with("      ") && all.last().is_some_and(|last| last.starts_with("[MEL]"));
+        match all.last_mut() {
+            Some(last)
+                if goes_on || !is_of_table && !BEGINNINGS.iter().any(|begin| line.starts_with(begin)) =>
+            {
+                *last += &format!(" {}", line.trim());
+            }
+            _ => all.push(line.to_owned()),
+        }
+    }
+    all
+}
+
+/// The sentences of a page's output that has these words in it.
 ///
 /// # Panics
 ///
@@ -20,19 +39,7 @@ pub fn shown(page: &str, words: &str) -> Vec<String> {
     let mut blocks =
         text.split("```text\n").skip(1).map(|rest| rest.split_once("```").expect("an end of the block").0);
     let block = blocks.find(|block| block.contains(words));
-    let block = block.unwrap_or_else(|| panic!("{page} has no output with {words:?}"));
-    let mut all: Vec<String> = Vec::new();
-    for line in block.lines().filter(|line| !line.trim().is_empty()) {
-        let line = line.strip_prefix("[MEL]       ").unwrap_or(line);
-        let is_of_table = line.starts_with(' ') && !line.starts_with("   ") || line.contains("   ");
-        match all.last_mut() {
-            Some(last) if !is_of_table && !BEGINNINGS.iter().any(|begin| line.starts_with(begin)) => {
-                *last += &format!(" {line}");
-            }
-            _ => all.push(line.to_owned()),
-        }
-    }
-    all
+    sentences(block.unwrap_or_else(|| panic!("{page} has no output with {words:?}")))
 }
 
 /// A text without figures and names: numbers with their units, and lists of them, are `#`, places in sources `@`, functions of MPI `F`.

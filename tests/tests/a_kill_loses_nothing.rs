@@ -291,6 +291,7 @@ fn at_many_points(options: &[&str], check: impl Fn(&Path, &[Counts; 2], &str)) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_killed_run_is_reported_up_to_the_end() {
     at_many_points(&[], report_agrees);
 }

@@ -42,6 +42,7 @@ fn cause(profile: &Value) -> Option<u64> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn beyond_the_limit_there_are_sums_and_the_same_cause() {
     for mpi in &Mpi::all() {
         let directory = fresh_dir();

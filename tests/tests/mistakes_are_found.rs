@@ -73,6 +73,7 @@ fn collective_operations_that_do_not_fit() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn of_what_is_right_nothing_is_said() {
     let right = [
         "head_to_head_in_turn",

@@ -1,7 +1,11 @@
 //! What README and tutorial show of the text at the end of a run is what is printed today: the same sentences, whatever their figures.
 
-use mel_tests::artifacts::{fresh_dir, root};
-use mel_tests::docs::form;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::docs::{self, form};
+use mel_tests::watching::wait_for;
 use mel_tests::{Job, Mpi, compile_source, marked_sentences};
 
 /// The first output that a page has behind a command.
@@ -76,6 +80,97 @@ fn the_readme_shows_what_a_run_prints() {
 fn the_tutorial_shows_what_a_run_prints() {
     let command = "mpirun -n 4 --oversubscribe mel run ./uneven";
     is_what_a_run_prints("docs/tutorial.md", command, "examples/tutorial/uneven.c", 4);
+}
+
+/// So many words of a sentence are the same in each run; what comes after them may depend on its times.
+const WORDS: usize = 12;
+
+/// Runs a command of the tutorial, where its programs are; with all that it prints.
+fn shell(command: &str, room: &Path) -> Command {
+    let mut shell = Command::new("sh");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let own = [room.join("bin").display().to_string(), path].join(":");
+    shell.args(["-ec", &format!("exec 2>&1; {command}")]).current_dir(room).env("PATH", own);
+    shell.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    shell
+}
+
+/// A page's commands and what it shows of them, in its order.
+fn blocks(page: &str) -> Vec<(bool, String)> {
+    let text = std::fs::read_to_string(root().join(page)).expect("a page");
+    let block = |part: &str| {
+        let (kind, rest) = part.split_once('\n')?;
+        ["sh", "text"].contains(&kind).then(|| (kind == "sh", rest.trim_end().to_owned()))
+    };
+    text.split("```").skip(1).step_by(2).filter_map(block).collect()
+}
+
+/// Each command of the tutorial is run, in its order, and what it shows begins as the tutorial has it.
+#[test]
+#[ignore = "slow"]
+fn the_tutorial_is_gone_through() {
+    let mpi = &Mpi::all()[0];
+    let room = fresh_dir();
+    let room = room.path();
+    std::fs::create_dir_all(room.join("bin")).expect("a folder");
+    let program = |command: Command| PathBuf::from(command.get_program());
+    let all = [("mel", mel()), ("mpirun", program(mpi.launcher(1))), ("mpicc", program(mpi.mpicc()))];
+    for (name, program) in all {
+        let found = which(&program);
+        std::os::unix::fs::symlink(found, room.join("bin").join(name)).expect("a link");
+    }
+    for entry in std::fs::read_dir(root().join("examples/tutorial")).expect("the programs") {
+        let path = entry.expect("an entry").path();
+        std::fs::copy(&path, room.join(path.file_name().expect("a name"))).expect("a copy");
+    }
+    let mut printed = String::new();
+    let mut hangs = None;
+    for (is_command, block) in blocks("docs/tutorial.md") {
+        let command = block.replace("cd examples/tutorial\n", "");
+        if !is_command {
+            let there = format!(" {} ", form(&printed));
+            for sentence in docs::sentences(&block).iter().filter(|sentence| is_of_each_machine(sentence)) {
+                let begin = form(sentence).split(' ').take(WORDS).collect::<Vec<_>>().join(" ");
+                assert!(
+                    there.contains(&format!(" {begin} ")),
+                    "{sentence}\nis not printed as\n{begin}\nby\n{printed}"
+                );
+            }
+        } else if command.contains("hangs 100000") && !command.contains("mended") {
+            // It is looked at from another terminal.
+            hangs = Some(
+                shell(&format!("exec {command}"), room).stdout(Stdio::null()).spawn().expect("it starts"),
+            );
+        } else {
+            let run = || shell(&command, room).output().expect("a shell");
+            let output = match &hangs {
+                Some(_) => wait_for("a hang", || {
+                    Some(run()).filter(|run| run.stdout.windows(9).any(|part| part == b"No rank h"))
+                }),
+                None => run(),
+            };
+            printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            // `mel diff` ends with 1 where runs differ, as those do.
+            assert!(output.status.success() || command.contains("mel diff"), "{command}: {printed}");
+            if let Some(mut hangs) = hangs.take() {
+                let _ = Command::new("kill").args(["-TERM", &hangs.id().to_string()]).status();
+                hangs.wait().expect("its end");
+            }
+        }
+    }
+}
+
+/// Where a program is.
+fn which(program: &Path) -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    all.into_iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{} is there", program.display()))
+}
+
+/// Not the program with the date, nor who has run it on which host, nor how many processors there are.
+fn is_of_each_machine(sentence: &str) -> bool {
+    let text = sentence.trim_start_matches("[MEL] ");
+    !text.contains(" by mpirun") && is_of_all(text)
 }
 
 #[test]

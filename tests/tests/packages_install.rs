@@ -123,6 +123,7 @@ fn numbers(version: &str) -> Vec<u32> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_debian_package_depends_on_the_c_library_alone() {
     let package = made(&succeeds(&script("deb", &[])));
     let field = |name: &str| {

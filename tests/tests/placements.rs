@@ -74,11 +74,20 @@ fn open_mpi_binds_ranks_as_the_rankfile_says() {
     let directory = torn([&host; 4]);
     let placed = place(directory.path(), "auto");
     let program = compile_special(&mpi, "where_bound");
-    let mut command = launcher();
-    command.args(["-n", "4", "--rankfile"]).arg(directory.path().join("rankfile")).arg(program);
-    let output = command.output().expect("the launcher can be run");
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{stdout}\n{stderr}");
+    let run = |command: &mut Command| {
+        let output = command.args(["-n", "4"]).arg(&program).output().expect("the launcher can be run");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stdout}\n{stderr}");
+        let mut lines: Vec<String> = stdout.lines().map(str::to_owned).collect();
+        lines.sort();
+        (lines.join("\n"), stderr)
+    };
+    let file = directory.path().join("rankfile");
+    let (stdout, stderr) = run(launcher().arg("--rankfile").arg(&file));
+    // As `--try` says it.
+    let by_environment = run(launcher().env("OMPI_MCA_rmaps_rank_file_path", &file)).0;
+    assert_eq!(stdout, by_environment);
     // Ranks with the same core may use the same processors, others not.
     let mut processors: BTreeMap<u64, String> = BTreeMap::new();
     for line in stdout.lines() {
@@ -235,4 +244,61 @@ fn links_between_nodes_carry_what_was_predicted() {
             );
         }
     }
+}
+
+/// A launcher that spreads ranks over two nodes in turns, unless a rankfile says where they are to be.
+fn launcher_on_two_nodes(directory: &Path) -> std::path::PathBuf {
+    let path = directory.join("launch");
+    let text = format!(
+        "#!/bin/sh\n[ -z \"$OMPI_MCA_rmaps_rank_file_path\" ] || {{\n    HOSTS_OF_RANKS={}/hosts\n    \
+         sed 's/.*=\\([^ ]*\\) .*/\\1/' \"$OMPI_MCA_rmaps_rank_file_path\" >$HOSTS_OF_RANKS\n    \
+         unset OMPI_MCA_rmaps_rank_file_path\n    export HOSTS_OF_RANKS\n}}\nexec {} \"$@\"\n",
+        directory.display(),
+        root().join("scripts/two-nodes").display()
+    );
+    fs::write(&path, text).expect("a file can be written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&path, executable).expect("a script");
+    path
+}
+
+/// Pairs that a placement brings together are faster, as paired runs show; where nothing is to be gained nothing is started.
+#[test]
+#[ignore = "slow"]
+fn what_a_placement_gains_is_measured() {
+    let Some((_, mpi)) = Mpi::on_two_nodes().into_iter().find(|(here, _)| here.name == "openmpi") else {
+        return;
+    };
+    let program = compile_special(&mpi, "far_pairs");
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let options = ["--profile=matrix".as_ref(), "-o".as_ref(), output.as_os_str()];
+    let run = Job::new(&mpi, 4, &program).under_mel(options).run();
+    run.expect(run.code == Some(0), mpi.name);
+    let try_with = |topology: &str| {
+        let mut command = Command::new(mel());
+        command.arg("place").arg(&output).args([
+            "--topology",
+            topology,
+            "--json",
+            "--try",
+            "--budget",
+            "3m",
+            "--",
+        ]);
+        command.arg(launcher_on_two_nodes(directory.path())).args(["-n", "4"]).arg(&program);
+        for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
+            command.env(name, "1");
+        }
+        let said = command.output().expect("mel can be run");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        serde_json::from_slice::<Value>(&said.stdout).expect("it is JSON")
+    };
+    let said = try_with("core:2");
+    assert_eq!(said["move"], true, "{said:#}");
+    let trial = &said["tried"]["trials"][0];
+    assert_eq!(trial["verdict"], "faster", "{said:#}");
+    let file = output.canonicalize().expect("a folder").join("placement").display().to_string();
+    assert_eq!(trial["environment"]["OMPI_MCA_rmaps_rank_file_path"], file, "{said:#}");
+    assert!(said["tried"]["use"].as_str().is_some_and(|command| command.contains(&file)), "{said:#}");
 }

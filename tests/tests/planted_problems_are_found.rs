@@ -232,6 +232,7 @@ fn the_slow_rank_of_halo2d() {
 
 /// The programs of the tutorial: what it says is found, and what it mends is gone.
 #[test]
+#[ignore = "slow"]
 fn the_problems_of_the_tutorial() {
     let tutorial = [
         ("uneven", 4, "late_sender", Some(2)),

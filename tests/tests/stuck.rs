@@ -350,6 +350,7 @@ fn watched(mpi: &Mpi, run: &Path, arguments: &[&str], options: &[&str]) -> Finis
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_watchdog_says_once_who_waits_and_ends_the_job_where_it_is_to() {
     let cases = [
         ("mismatch", "they never meet"),
@@ -381,6 +382,7 @@ fn the_watchdog_says_once_who_waits_and_ends_the_job_where_it_is_to() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_watchdog_takes_its_word_back_where_the_job_moves_again() {
     for mpi in &Mpi::of_distribution_or_every() {
         let directory = fresh_dir();

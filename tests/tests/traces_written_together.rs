@@ -22,6 +22,7 @@ fn programs(mpi: &Mpi) -> Vec<(PathBuf, u32, Vec<&'static str>)> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn all_ranks_write_what_one_process_writes() {
     for mpi in Mpi::all() {
         for (program, ranks, arguments) in programs(&mpi) {

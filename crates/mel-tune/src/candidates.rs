@@ -12,17 +12,21 @@ pub struct Candidate {
     pub because: String,
     /// Names of control variables and their values.
     pub setting: Vec<(String, String)>,
+    /// Environment variables that the launcher reads, and their values.
+    pub launcher: Vec<(String, String)>,
 }
 
 impl Candidate {
     /// The environment variables that set it for all processes of a job.
     pub fn environment(&self) -> Vec<(String, String)> {
-        self.setting.iter().map(|(name, value)| (Setting::environment_of(name), value.clone())).collect()
+        let setting = self.setting.iter().map(|(name, value)| (Setting::environment_of(name), value.clone()));
+        setting.chain(self.launcher.iter().cloned()).collect()
     }
 
     /// `NAME=VALUE NAME=VALUE`.
     pub fn words(&self) -> String {
-        self.setting.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+        let all = self.setting.iter().chain(&self.launcher);
+        all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
 
     /// One that the user has given: settings with blanks between them.
@@ -38,7 +42,7 @@ impl Candidate {
         if setting.is_empty() {
             return Err("there is no setting: give 'NAME=VALUE'".into());
         }
-        Ok(Candidate { rule: None, because: String::new(), setting })
+        Ok(Candidate { rule: None, because: String::new(), setting, launcher: Vec::new() })
     }
 }
 
@@ -54,6 +58,7 @@ pub fn of_advice(said: &[Advice]) -> Vec<Candidate> {
                     rule: Some(advice.rule.clone()),
                     because: advice.text.clone(),
                     setting: setting.clone(),
+                    launcher: Vec::new(),
                 });
             }
         }

@@ -91,7 +91,8 @@ fn join(a: &Candidate, b: &Candidate) -> Join {
     if of_b.keys().all(|name| of_a.contains_key(name)) || of_a.keys().all(|name| of_b.contains_key(name)) {
         return Join::OneHasAll;
     }
-    Join::Both(Candidate { rule: None, because: String::new(), setting })
+    let launcher = a.launcher.iter().chain(&b.launcher).cloned().collect();
+    Join::Both(Candidate { rule: None, because: String::new(), setting, launcher })
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! `mel place`: a better placement of the ranks of a run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use mel_place::{Topology, files};
@@ -10,15 +12,19 @@ use mel_traffic::choice::Asked;
 use super::of_run::{complain, missing};
 use super::output::{to_stdout, write_text};
 use crate::place::terminal::terminal;
-use crate::place::{Found, Of, OnLinks, graph, json};
+use crate::place::{Found, Of, OnLinks, graph, json, trial};
 use mel_run::profile as run_profile;
+use mel_tune::candidates::Candidate;
+use mel_tune::job::Jobs;
+use mel_tune::measure::{Measure, Runner};
+use mel_tune::{Plan, Stopped, Tuning, try_all};
 
 /// Finds a placement of the ranks that sends less over the network and between sockets
 ///
 /// From who has sent how much to whom (`mel run --profile matrix`) and the topology of the nodes it finds which rank
 /// should be on which node and core. It compares the run's own placement, the orders of launchers, and two better
 /// ones by Σ bytes x distance: an estimate. Where the best saves less than 5 %, it says to keep what there is. It
-/// changes nothing itself: it writes files for launchers.
+/// changes nothing itself: it writes files for launchers, and with --try starts a command without and with the best one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mpirun -n 64 mel run --profile matrix ./app
@@ -37,6 +43,8 @@ use mel_run::profile as run_profile;
   mel place mel-app-1 --slurm hosts
   SLURM_HOSTFILE=hosts srun -n 64 --distribution=arbitrary ./app
       Slurm: which node, not which core
+  mel place mel-app-1 --try -- mpirun -n 64 ./app
+      measures the gain: pairs of runs without and with the placement, as `mel tune` does
   mel place mel-app-1 --phase solve
       from the bytes of one phase, that the program has named
   mel place mel-app-1 --fabric net.txt routes.txt
@@ -81,9 +89,18 @@ pub struct Args {
     /// Only in these phases, by name; (no phase) is what came before the first that has a name
     #[arg(long, value_name = "NAME")]
     pub phase: Option<String>,
+    /// Measure what the placement gains, in paired runs of the command behind --
+    #[arg(long = "try", requires = "command")]
+    pub tries: bool,
+    /// How long the runs may take, such as 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = super::tune::budget, requires = "tries")]
+    pub budget: Duration,
     /// Print all numbers as JSON
     #[arg(long)]
     pub json: bool,
+    /// The command of the job, with its launcher, for --try
+    #[arg(value_name = "COMMAND", last = true, requires = "tries")]
+    pub command: Vec<OsString>,
 }
 
 /// For so many ranks of a run at least one must have left what it sends.
@@ -118,11 +135,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             OnLinks::of(&profile, (&network, &map), asked, &found.graph, (&found.slots, &mut found.advice));
         found.score_on(links.with_context(cannot)?);
     }
-    let text = match args.json {
-        true => serde_json::to_string_pretty(&json(&found))? + "\n",
-        false => terminal(&found, directory),
-    };
-    to_stdout(|out| out.write_all(text.as_bytes()))?;
+    // What cannot be tried is told before anything is shown.
+    let trial = (args.tries && found.is_worth_it()).then(|| tell_launcher(args, &found)).transpose()?;
+    if !args.json {
+        to_stdout(|out| out.write_all(terminal(&found, directory).as_bytes()))?;
+    }
     let (slots, placement) = (&found.slots, found.placement());
     let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
         Some(path) => write_text(path, |out| std::io::Write::write_all(out, text().as_bytes())),
@@ -132,7 +149,41 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     write(&args.hostfile, &|| files::mpich_hosts(slots, placement))?;
     write(&args.slurm, &|| files::slurm_hosts(slots, placement))?;
     write(&args.keys, &|| files::keys(slots.run(), placement))?;
-    Ok(complain(&missing(&profile)))
+    let tuning = trial.map(|candidate| tried(args, candidate)).transpose()?;
+    if args.json {
+        let mut all = json(&found);
+        all["tried"] = tuning.as_ref().map_or(serde_json::Value::Null, mel_tune::json::json);
+        let text = serde_json::to_string_pretty(&all)? + "\n";
+        to_stdout(|out| out.write_all(text.as_bytes()))?;
+    } else if let Some(tuning) = &tuning {
+        to_stdout(|out| write!(out, "\n{}", mel_tune::text::text(tuning)))?;
+    } else if args.tries {
+        to_stdout(|out| {
+            out.write_all(b"\nThere is nothing to try: no placement is better than the run's.\n")
+        })?;
+    }
+    match tuning.and_then(|tuning| tuning.stopped) {
+        Some(Stopped::Interrupted) => Ok(ExitCode::from(super::tune::INTERRUPTED)),
+        _ => Ok(complain(&missing(&profile))),
+    }
+}
+
+/// Writes the file that tells the launcher of the placement into the run's directory, so that the command that is faster may be used afterwards.
+fn tell_launcher(args: &Args, found: &Found<'_>) -> anyhow::Result<Candidate> {
+    let directory = args.directory.canonicalize().context("cannot tell the launcher of the placement")?;
+    let path = directory.join("placement");
+    let told = trial::told(found, &path).context("cannot try the placement")?;
+    write_text(&path, |out| std::io::Write::write_all(out, told.text.as_bytes()))?;
+    Ok(trial::candidate(told))
+}
+
+/// Runs the command without and with the placement.
+fn tried(args: &Args, candidate: Candidate) -> anyhow::Result<Tuning> {
+    let begin = Instant::now();
+    let jobs = Jobs::new()?;
+    let runner = Runner::new(&jobs, &args.command, Measure::Job, None)?;
+    let plan = Plan { command: &args.command, measure: Measure::Job, begin, budget: args.budget };
+    try_all(&runner, &plan, vec![candidate])
 }
 
 /// Where the topology is from, in words.

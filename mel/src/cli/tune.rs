@@ -83,7 +83,7 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-fn budget(text: &str) -> Result<Duration, String> {
+pub(super) fn budget(text: &str) -> Result<Duration, String> {
     let hours =
         text.strip_suffix('h').and_then(|hours| hours.parse::<f64>().ok()).filter(|hours| *hours < 1e6);
     let time = hours
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The exit code of a command that Ctrl-C has ended.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// What would be tried; nothing was.
 fn dry(args: &Args, candidates: &[Candidate]) -> anyhow::Result<ExitCode> {

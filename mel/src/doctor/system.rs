@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use code_samples::Sampler;
 use code_samples::counters::KernelCounters;
 use mel_log::settings;
 
@@ -23,6 +24,7 @@ pub(super) fn examine() -> Vec<Finding> {
     let is_tsc = probe::one(&["clock".as_ref()]).ok();
     let mut findings: Vec<Finding> = is_tsc.map(clock).into_iter().collect();
     findings.push(counters(KernelCounters::of_this_thread().map(|counters| counters.names())));
+    findings.push(stacks(Sampler::of_this_thread(1).map(|_| ())));
     findings.push(otf2());
     findings.extend(host_name());
     findings.push(directory(Path::new(".")));
@@ -62,6 +64,19 @@ fn counters(tried: io::Result<Vec<&'static str>>) -> Finding {
     };
     let means = "the verdict does not say whether a rank that computes longer has more instructions, or a slower pace";
     Finding::less("counters", found, means, remedy)
+}
+
+/// Whether the kernel samples the stacks of a thread, which was tried.
+fn stacks(tried: io::Result<()>) -> Finding {
+    match tried {
+        Ok(()) => Finding::ok("stacks", "the kernel samples those of programs"),
+        Err(error) => Finding::less(
+            "stacks",
+            format!("the kernel does not sample those of programs: {error}"),
+            "the verdict does not name the function in which a slow rank computes",
+            "set /proc/sys/kernel/perf_event_paranoid to 2 or less; in a container, let it call perf_event_open",
+        ),
+    }
 }
 
 fn otf2() -> Finding {
@@ -178,6 +193,16 @@ mod tests {
         assert!(of(libc::ENOENT).remedy.contains("virtual machine"), "{:?}", of(libc::ENOENT));
         let ok = counters(Ok(vec!["instructions", "cycles"]));
         assert_eq!((ok.level, &*ok.found), (Level::Ok, "the processor counts instructions, cycles"));
+    }
+
+    #[test]
+    fn who_may_not_sample_stacks_is_told_what_is_missing_then() {
+        let refused = stacks(Err(io::Error::from_raw_os_error(libc::EACCES)));
+        assert!(
+            refused.level == Level::Less && refused.remedy.contains("perf_event_paranoid"),
+            "{refused:?}"
+        );
+        assert_eq!(stacks(Ok(())).level, Level::Ok);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! - [`json`](fn@json): all numbers; [`terminal`]: as text.
 
 pub mod terminal;
+pub mod trial;
 
 use mel_log::number::{general, size};
 use mel_log::profile::Profile;

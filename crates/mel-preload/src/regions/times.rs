@@ -130,6 +130,8 @@ impl Consumer for Times {
     }
 
     fn forked(&self) {
+        // The table is the parent's.
+        self.over.store(true, Ordering::Relaxed);
         super::abandon();
     }
 }
