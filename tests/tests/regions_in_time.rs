@@ -5,8 +5,9 @@ use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::docs::is_shown;
+use mel_tests::profile::Profile;
 use mel_tests::verdict::TRIES;
-use mel_tests::{Job, Mpi, compile_special};
+use mel_tests::{Job, Mpi, compile_special, marked_sentences};
 use serde_json::Value;
 
 /// What the region of this path has of a list.
@@ -98,5 +99,27 @@ fn each_region_has_its_efficiencies() {
             break;
         }
         assert!(wrong.len() < TRIES, "{}: {wrong:#?}", mpi.name);
+    }
+}
+
+#[test]
+fn more_regions_than_have_numbers_are_told_once_and_lie_in_others() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let job = Job::new(mpi, 4, compile_special(mpi, "regions_in_time")).args(["many"]).patient();
+        let run = job.under_mel(["-o".as_ref(), output.as_os_str()]).run();
+        run.expect(run.code == Some(0) && run.stdout.contains("OK"), mpi.name);
+        let said = marked_sentences(&run.stderr);
+        let is_told = |said: &&String| said.contains("the program has begun more than 256 different regions");
+        run.expect(said.iter().filter(is_told).count() == 1, mpi.name);
+        let profile = Profile::read(&output);
+        let profile = profile.json();
+        // Of 300 steps 254 have numbers, beside the first two; of those in each other the outermost has its own.
+        assert_eq!(profile["ranks"][3]["lost_regions"], 300 - 254 + 99, "{}", mpi.name);
+        let regions = profile["efficiency"]["regions"].as_array().expect("regions");
+        let paths: Vec<&str> = regions.iter().filter_map(|of| of["region"].as_str()).collect();
+        assert!(paths.len() <= 257 && paths.contains(&"main") && paths.contains(&"main/step 0"), "{paths:?}");
+        assert_eq!(of(&profile["ranks"][0]["regions"], "main/I|O")["times"], 2, "{}", mpi.name);
     }
 }

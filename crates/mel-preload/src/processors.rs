@@ -13,7 +13,7 @@ pub(crate) fn allowed() -> Definition {
     // SAFETY: it reads a number of the system.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     let online = u32::try_from(online).unwrap_or(0);
-    let quota = Group::of_this_process().and_then(|group| group.quota());
+    let quota = Group::of_this_process().and_then(|group| group.tightest()).map(|(_, quota)| quota);
     Definition::Processors { allowed: Members::from_ranks(of_mask()), quota, online }
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn resources() -> Definition {
         counted.written_bytes = number(&text, "wchar").unwrap_or(0);
     }
     if let Some(group) = Group::of_this_process()
-        && let Ok(text) = std::fs::read_to_string(group.path.join("cpu.stat"))
+        && let path = group.tightest().map_or_else(|| group.path.clone(), |(path, _)| path)
+        && let Ok(text) = std::fs::read_to_string(path.join("cpu.stat"))
     {
         let (name, part) = if group.is_old { ("throttled_time", 1e-9) } else { ("throttled_usec", 1e-6) };
         counted.throttled_s = number(&text, name).unwrap_or(0) as f64 * part;
@@ -114,15 +115,18 @@ impl Group {
         };
         let lines: Vec<(String, String)> = text.lines().filter_map(of_line).collect();
         let old = lines.iter().filter(|(controllers, _)| controllers.split(',').any(|one| one == "cpu"));
-        let old = old.map(|(controllers, path)| (Path::new(GROUPS).join(controllers), path, true));
+        // The folder may have another order of the controllers than the file, and then a link of each one's name.
+        let old = old.flat_map(|(controllers, path)| {
+            [controllers.as_str(), "cpu"].map(|name| (Path::new(GROUPS).join(name), path, true))
+        });
         let new = lines.iter().filter(|(controllers, _)| controllers.is_empty());
         let new = new.map(|(_, path)| (PathBuf::from(GROUPS), path, false));
         let mut there = old.chain(new).filter(|(root, ..)| is_there(root));
         there.next().map(|(root, path, is_old)| Group { path: root.join(path), root, is_old })
     }
 
-    /// The least quota of the group and those that it lies in, in processors; nothing without one.
-    fn quota(&self) -> Option<f64> {
+    /// The group with the least quota of this one and those that it lies in, and the quota, in processors; nothing without one.
+    fn tightest(&self) -> Option<(PathBuf, f64)> {
         let read = |group: &Path, name: &str| std::fs::read_to_string(group.join(name)).ok();
         let of = |group: &Path| match self.is_old {
             true => {
@@ -132,7 +136,8 @@ impl Group {
             false => quota_of(&read(group, "cpu.max")?),
         };
         let groups = self.path.ancestors().take_while(|path| path.starts_with(&self.root));
-        groups.filter_map(of).reduce(f64::min)
+        let quotas = groups.filter_map(|group| Some((group.to_owned(), of(group)?)));
+        quotas.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
 
@@ -167,6 +172,8 @@ mod tests {
         assert_eq!(group(old, &both), Some(("/sys/fs/cgroup/cpu,cpuacct/slurm/job_1".into(), true)));
         assert_eq!(group(old, &both[..1]), Some(("/sys/fs/cgroup/user".into(), false)));
         assert_eq!(group("0::/\n", &both), Some(("/sys/fs/cgroup/".into(), false)));
+        let other_order = "4:cpuacct,cpu:/x\n";
+        assert_eq!(group(other_order, &["/sys/fs/cgroup/cpu"]), Some(("/sys/fs/cgroup/cpu/x".into(), true)));
         assert_eq!([group("", &both), group("3:cpuset:/", &both)], [None, None]);
     }
 

@@ -59,10 +59,12 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
         profile.verdict = Some(findings::estimated::of(&run, &losses));
         let (budget, of_ranks) = budget::of(&run, &losses);
         profile.budget = Some(budget);
+        // Without some of their times ranks cannot be compared.
+        let all_timed = run.ranks.iter().all(|rank| rank.rows.lost_times_in_regions == 0);
         for (rank, parts) in run.ranks.iter().zip(of_ranks) {
             let Some(of) = profile.ranks.iter_mut().find(|of| of.rank == rank.rank) else { continue };
             of.budget = Some(parts);
-            of.regions = regions::of(rank);
+            of.regions = if all_timed { regions::of(rank) } else { Vec::new() };
             for (phase, seconds) in budget::computing_in_phases(&run, rank) {
                 let name = run.phases.get(phase as usize);
                 let place = name.and_then(|name| profile.phases.iter().position(|known| known == name));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mel_log::Definition;
 use mel_log::profile::RegionProfile;
+use mel_log::table::ContextRow;
 use mel_log::table::layout::STOPPED;
 
 use crate::places;
@@ -11,49 +12,50 @@ use crate::run::Rank;
 
 /// One region with all that lies in it.
 #[derive(Debug, Default)]
-struct Sum<'a> {
+struct Sum {
     ticks: u64,
     times: u64,
     in_calls: f64,
     threads: BTreeSet<u16>,
-    /// The path of the region; empty for what is in none.
-    path: &'a str,
+    /// Threads that have called MPI there.
+    calling: BTreeSet<u16>,
 }
 
-/// The regions of a rank by their paths, each with those in it, and what is in none, which comes first. None where the program has named none, and
-/// where some have found no space.
+/// The regions of a rank by their paths, each with those in it; what is in none comes first. None where the program has named none, and
+/// where the table does not say what they are called. Without regions in which threads have called MPI whose time is not known.
 pub(crate) fn of(rank: &Rank) -> Vec<RegionProfile> {
-    if rank.rows.lost_times_in_regions > 0 || rank.rows.lost_regions > 0 {
-        return Vec::new();
-    }
     let defined = |definition| match definition {
         &Definition::Region { number, ref path } => Some((number, path.as_str())),
         _ => None,
     };
-    let paths: BTreeMap<u16, &str> = rank.rows.definitions.iter().filter_map(defined).collect();
-    let mut sums: BTreeMap<&str, Sum<'_>> = BTreeMap::new();
+    let mut paths: BTreeMap<u16, &str> = rank.rows.definitions.iter().filter_map(defined).collect();
+    paths.insert(0, "");
+    if rank.rows.regions.iter().any(|row| !paths.contains_key(&row.key.region)) {
+        return Vec::new();
+    }
+    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for row in &rank.rows.regions {
-        for path in with_outer(paths.get(&row.key.region).copied().unwrap_or("")) {
+        let path = paths[&row.key.region];
+        for path in with_outer(path) {
             let sum = sums.entry(path).or_default();
-            sum.path = path;
             sum.ticks = sum.ticks.saturating_add(row.ticks);
             sum.threads.insert(row.key.thread);
         }
-        if let Some(sum) = paths.get(&row.key.region).and_then(|path| sums.get_mut(path)) {
-            sum.times = sum.times.saturating_add(row.times);
-        }
+        let sum = sums.entry(path).or_default();
+        sum.times = sum.times.saturating_add(row.times);
     }
-    for (seconds, row) in places::of_contexts(rank).zip(&rank.rows.contexts) {
-        if row.calls == 0 || row.key.phase == STOPPED {
-            continue;
-        }
-        for path in with_outer(paths.get(&row.key.region).copied().unwrap_or("")) {
+    let called = |row: &&ContextRow| row.calls > 0 && row.key.phase != STOPPED;
+    for (row, seconds) in rank.rows.contexts.iter().zip(places::of_contexts(rank)) {
+        let Some(path) = paths.get(&row.key.region).filter(|_| called(&row)) else { continue };
+        for path in with_outer(path) {
             if let Some(sum) = sums.get_mut(path) {
                 sum.in_calls += seconds;
+                sum.calling.insert(row.key.thread);
             }
         }
     }
-    sums.into_values().map(|sum| sum.profile(rank)).collect()
+    sums.retain(|_, sum| sum.calling.len() <= sum.threads.len());
+    sums.into_iter().map(|(path, sum)| sum.profile(path, rank)).collect()
 }
 
 /// A path, and those of the regions that it lies in.
@@ -61,12 +63,12 @@ fn with_outer(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |inner| inner.rfind('/').map(|end| &inner[..end]))
 }
 
-impl Sum<'_> {
-    fn profile(&self, rank: &Rank) -> RegionProfile {
+impl Sum {
+    fn profile(&self, path: &str, rank: &Rank) -> RegionProfile {
         let threads = self.threads.len().max(1) as f64;
         let run_s = rank.seconds(self.ticks) / threads;
         let computing_s = (run_s - self.in_calls / threads).max(0.0);
-        RegionProfile { region: self.path.to_owned(), times: self.times, run_s, computing_s }
+        RegionProfile { region: path.to_owned(), times: self.times, run_s, computing_s }
     }
 }
 

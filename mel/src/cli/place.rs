@@ -159,7 +159,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         to_stdout(|out| write!(out, "\n{}", mel_tune::text::text(tuning)))?;
     } else if args.tries {
         to_stdout(|out| {
-            out.write_all(b"\nThere is nothing to try: no placement is better than the run's.\n")
+            out.write_all(b"\nThere is nothing to try: no placement is better than the run's by enough.\n")
         })?;
     }
     match tuning.and_then(|tuning| tuning.stopped) {

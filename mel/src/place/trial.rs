@@ -29,6 +29,13 @@ pub fn told(found: &Found<'_>, path: &Path) -> anyhow::Result<Told> {
         environment: names.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
     };
     let (mpi, launcher) = (found.profile.mpi.as_str(), found.profile.launcher.as_str());
+    let of_hosts = launcher.starts_with("srun") || mpi.starts_with("MPICH");
+    if of_hosts && slots.hosts.len() == 1 {
+        bail!(
+            "the launcher of this run is told hosts, and not cores, and all ranks were on one host: give the order in the command \
+             (srun --cpu-bind, mpiexec -bind-to user:...), and compare with `mel diff`"
+        );
+    }
     if launcher.starts_with("srun") {
         let names = [("SLURM_HOSTFILE", path), ("SLURM_DISTRIBUTION", "arbitrary".into())];
         return Ok(named(files::slurm_hosts(slots, placement), &names));
@@ -48,12 +55,6 @@ pub fn told(found: &Found<'_>, path: &Path) -> anyhow::Result<Told> {
         return Ok(named(files::rankfile(slots, placement), &[name]));
     }
     if mpi.starts_with("MPICH") {
-        if slots.hosts.len() == 1 {
-            bail!(
-                "MPICH's mpiexec is told hosts, and not cores, and all ranks were on one host: try the order by `mpiexec -bind-to user:...`, \
-                 and compare with `mel diff`"
-            );
-        }
         return Ok(named(files::mpich_hosts(slots, placement), &[("HYDRA_HOST_FILE", path)]));
     }
     bail!(

@@ -6,11 +6,33 @@
 #include "../check.h"
 #include "../../../include/mel.h"
 
+/* More regions than have numbers, deeper in each other than they may be, with names that are no parts of a path; one is never ended. */
+static void many(void)
+{
+    char name[32];
+    for (int number = 0; number < 300; number++) {
+        snprintf(name, sizeof name, "step %d", number);
+        mel_region_begin(name);
+        mel_region_end(name);
+    }
+    for (int depth = 0; depth < 100; depth++)
+        mel_region_begin("I/O");
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int depth = 0; depth < 99; depth++)
+        mel_region_end("I/O");
+}
+
 int main(int argc, char **argv)
 {
     mel_region_begin("main");
     MPI_Init(&argc, &argv);
     REQUIRE(world_size() == 4);
+    if (argc > 1) {
+        mel_region_begin("I/O");
+        mel_region_end("I/O");
+        many();
+        return finish();
+    }
     for (int step = 0; step < 10; step++) {
         mel_region_begin("step");
         mel_region_begin("assemble");

@@ -119,7 +119,7 @@ fn one_without(profile: &Profile) -> Option<String> {
     }
     let others: Vec<&RankProfile> = profile.ranks.iter().filter(|other| other.rank != rank.rank).collect();
     let waited_s = rank.processors.as_ref()?.waited_s?;
-    let its = by_quota(rank, waited_s).or_else(|| only_processor(rank, &others));
+    let its = by_quota(rank, &others, waited_s).or_else(|| only_processor(rank, &others));
     let its = its.unwrap_or_else(|| ": other processes or threads use them".into());
     Some(format!(
         "rank {} had no processor for {} of its time (the others {}){its}",

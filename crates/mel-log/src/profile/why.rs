@@ -49,7 +49,7 @@ pub fn why(cause: &RankProfile, others: &[&RankProfile], late_s: f64) -> Option<
     if by(without) == most {
         let (own, usual) = said(without?);
         let where_it_runs =
-            by_quota(cause, most).or_else(|| only_processor(cause, others)).unwrap_or_default();
+            by_quota(cause, others, most).or_else(|| only_processor(cause, others)).unwrap_or_default();
         return Some(format!(
             "rank {rank} could have run for {own} and had no processor (the others {usual}){where_it_runs}"
         ));
@@ -70,7 +70,7 @@ pub fn why(cause: &RankProfile, others: &[&RankProfile], late_s: f64) -> Option<
         return Some(format!("rank {rank} was in the operating system for {own} (the others {usual}){with}"));
     }
     let (own, usual) = said(asleep?);
-    let with = by_quota(cause, most)
+    let with = by_quota(cause, others, most)
         .or_else(|| files(cause, others))
         .unwrap_or_else(|| ": it waited for a device or a timer, or was stopped".into());
     Some(format!("rank {rank} was asleep for {own} (the others {usual}){with}"))
@@ -135,9 +135,10 @@ fn files(cause: &RankProfile, others: &[&RankProfile]) -> Option<String> {
     Some(format!(", and read {} (the others {})", size(own as f64), size(usual as f64)))
 }
 
-/// That the quota of its control group has stopped a rank, for the most part of so many seconds.
-pub(super) fn by_quota(cause: &RankProfile, most: f64) -> Option<String> {
-    let stopped = cause.resources?.throttled_s;
+/// That the quota of its control group has stopped a rank, for the most part of so many seconds, and longer than the others.
+pub(super) fn by_quota(cause: &RankProfile, others: &[&RankProfile], most: f64) -> Option<String> {
+    let usual = median(others.iter().filter_map(|rank| Some(rank.resources?.throttled_s))).unwrap_or(0.0);
+    let stopped = cause.resources?.throttled_s - usual;
     let quota = cause.processors.as_ref()?.quota.filter(|_| stopped >= 0.5 * most)?;
     let word = if quota == 1.0 { "processor" } else { "processors" };
     Some(format!(": the quota of its control group, {} {word}, stopped it: raise that", general(quota)))

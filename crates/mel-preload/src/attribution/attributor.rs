@@ -444,7 +444,7 @@ fn before_region() {
 /// The consumer that attributes variables.
 pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
     let calls = calls::profiler(parts).filter(|_| parts.config.attribute.is_some())?;
-    regions::before_changes(before_region);
+    regions::attribute(before_region);
     Some(*ATTRIBUTOR.get_or_init(|| Attributor::new(parts, calls)))
 }
 

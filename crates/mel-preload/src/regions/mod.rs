@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mel_log::Definition;
 
 use crate::warn;
-use paths::MAX_REGIONS;
 use threads::{Entry, Thread};
 
 pub(crate) use threads::current;
@@ -42,9 +41,15 @@ fn are_noted() -> bool {
 /// Who is to know before a thread is in another region.
 static BEFORE: OnceLock<fn()> = OnceLock::new();
 
-/// Runs this before a thread is in another region, in that thread. For one caller.
-pub(crate) fn before_changes(user: fn()) {
-    let _ = BEFORE.set(user);
+/// Regions deeper than this count in what they lie in.
+const DEEPEST: usize = 64;
+/// Of more regions that a thread has begun and not ended the ends are not known.
+const MOST_BEGUN: usize = 64 * 1024;
+
+/// Variables are attributed to regions, and this runs before a thread is in another one, in that thread. For one caller.
+pub(crate) fn attribute(before_changes: fn()) {
+    paths::allow_many();
+    let _ = BEFORE.set(before_changes);
 }
 
 /// The thread is in another region from now on, by `how`. It has `begun` that, or goes on in it.
@@ -63,11 +68,15 @@ fn change(thread: &Thread, begun: bool, how: impl FnOnce()) {
 fn begin(name: &[u8]) {
     let thread = threads::this();
     let (within, hash) = (thread.region.get(), paths::hash(name));
+    let depth = thread.stack.borrow().len();
     let at_hand = thread.known.borrow().get(&(within, hash)).copied();
-    let found = at_hand.or_else(|| find(thread, within, hash, name));
+    let found = if depth >= DEEPEST { None } else { at_hand.or_else(|| find(thread, within, hash, name)) };
     let region = found.unwrap_or(within);
     change(thread, found.is_some(), || {
-        thread.stack.borrow_mut().push(Entry { region, hash });
+        // Who never ends what it begins does not take memory for ever.
+        if depth < MOST_BEGUN {
+            thread.stack.borrow_mut().push(Entry { region, hash });
+        }
         thread.region.set(region);
     });
     threads::note_regions(true);
@@ -104,12 +113,14 @@ fn tell(lost: bool) {
     let mut regions = paths::all();
     let count = if lost { &mut regions.lost } else { &mut regions.mismatched };
     *count += 1;
-    let first = *count == 1;
+    // Other ranks do what the first does, and the report has the numbers of all.
+    let first = *count == 1 && mel_log::launcher::is_first_rank();
     times::set_counts(regions.lost, regions.mismatched);
     drop(regions);
     if first && lost {
         warn(&format!(
-            "the program has begun more than {MAX_REGIONS} different regions: those beyond count in what they lie in"
+            "the program has begun more than {} different regions, or {DEEPEST} in each other: those beyond count in what they lie in",
+            paths::most()
         ));
     } else if first {
         warn(

@@ -1,11 +1,32 @@
 //! The numbers of regions. A region is a path of names.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// The most regions of a process; those beyond count in what they lie in.
-pub(super) const MAX_REGIONS: usize = 4096;
+/// The most regions of a process; those beyond count in what they lie in. Each call site has a context for each region that it is called in, and
+/// contexts are for the whole profile.
+const FEW: usize = 256;
+/// The most where regions are asked for: variables are attributed.
+const MANY: usize = 4096;
+
+static MOST: AtomicUsize = AtomicUsize::new(FEW);
+
+/// As many regions as there may be have numbers from now on.
+pub(super) fn allow_many() {
+    MOST.store(MANY, Ordering::Relaxed);
+}
+
+/// The most regions that have numbers.
+pub(super) fn most() -> usize {
+    MOST.load(Ordering::Relaxed)
+}
+
+/// A name as a part of a path: none is empty, nor are two.
+pub(super) fn part(name: &str) -> String {
+    if name.is_empty() { "(no name)".into() } else { name.replace('/', "|") }
+}
 
 /// All regions of this process.
 #[derive(Debug)]
@@ -38,12 +59,12 @@ impl Regions {
         if let Some(&number) = self.numbers.get(&(within, hash)) {
             return Some(number);
         }
-        if self.paths.len() >= MAX_REGIONS {
+        if self.paths.len() >= most() {
             return None;
         }
         let path = match self.paths.get(usize::from(within).wrapping_sub(1)) {
-            Some(outer) => format!("{outer}/{name}"),
-            None => name.to_owned(),
+            Some(outer) => format!("{outer}/{}", part(name)),
+            None => part(name),
         };
         self.paths.push(path);
         let number = self.paths.len() as u16;
@@ -78,9 +99,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_one_part_of_a_path() {
+        let mut all = regions();
+        let outer = all.number(0, hash(b"I/O"), "I/O").unwrap();
+        all.number(outer, hash(b""), "");
+        assert_eq!(all.paths, ["I|O", "I|O/(no name)"]);
+    }
+
+    #[test]
     fn beyond_the_last_number_there_is_none() {
         let mut all = regions();
-        for name in 0..MAX_REGIONS {
+        for name in 0..most() {
             assert!(all.number(0, name as u64, "x").is_some());
         }
         assert_eq!(all.number(0, u64::MAX, "y"), None);

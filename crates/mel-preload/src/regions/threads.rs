@@ -10,6 +10,8 @@ use rustc_hash::FxHashMap;
 
 /// What stands for no row.
 pub(super) const NO_ROW: u32 = u32::MAX;
+/// What stands for a row that found no space.
+pub(super) const NO_SPACE: u32 = u32::MAX - 1;
 
 /// A region that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +105,10 @@ static ANY: AtomicBool = AtomicBool::new(false);
 
 /// From now on threads may be in regions, or are in none.
 pub(super) fn note_regions(any: bool) {
-    ANY.store(any, Ordering::Relaxed);
+    // Calls of all threads read it.
+    if ANY.load(Ordering::Relaxed) != any {
+        ANY.store(any, Ordering::Relaxed);
+    }
 }
 
 /// The region that this thread is in; 0 for none. A load where the program has named none.

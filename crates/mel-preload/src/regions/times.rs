@@ -11,7 +11,7 @@ use mel_log::table::{ProfileTable, RegionOfThread, TimeInRegion};
 use mpit_events::Clock;
 
 use super::paths;
-use super::threads::{self, NO_ROW, Thread};
+use super::threads::{self, NO_ROW, NO_SPACE, Thread};
 use crate::consumer::{Consumer, Parts};
 use crate::phases::{self, STOPPED};
 use crate::registry::Registry;
@@ -55,9 +55,10 @@ fn row(table: &'static ProfileTable, thread: &Thread) -> Option<&'static TimeInR
     }
     if rows[place] == NO_ROW {
         let _one_at_a_time = paths::all();
-        rows[place] = table.add_time_in_region(RegionOfThread { region, thread: thread.number })?;
+        let key = RegionOfThread { region, thread: thread.number };
+        rows[place] = table.add_time_in_region(key).unwrap_or(NO_SPACE);
     }
-    Some(table.time_in_region(rows[place]))
+    (rows[place] != NO_SPACE).then(|| table.time_in_region(rows[place]))
 }
 
 /// The thread leaves the region that it is in: its time until now counts there. When that is, in ticks; `None` where it is not counted.
