@@ -31,7 +31,7 @@ fn check(profile: &Value) -> Result<(), String> {
         }
         let seconds = |path: &str, what: &str| of(list, path)[what].as_f64().expect("a number");
         let parts = seconds("main/step/assemble", "run_s") + seconds("main/step/exchange", "run_s");
-        assert!(parts <= seconds("main/step", "run_s") && parts > 0.089, "{list}");
+        assert!(parts <= seconds("main/step", "run_s") && parts > 0.08, "{list}");
         assert!(seconds("main/step", "run_s") + seconds("main/output", "run_s") <= seconds("main", "run_s"));
         let run_s = profile["ranks"][rank]["run_s"].as_f64().expect("a number");
         let all = seconds("main", "run_s") + seconds("", "run_s");
