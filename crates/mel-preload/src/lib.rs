@@ -14,6 +14,7 @@
 //! - [`full`]: where the events core has no space for something.
 //! - [`patience`]: how far the work at the end is; [`mpi_ranks`]: how all ranks do it together.
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
+//! - `lent`: states of threads that outlive them.
 //! - [`phases`]: the phase that the program is in; [`asked`]: what it asks for: phases, stop and start.
 //! - [`plugins`]: shared objects of the user's that are told what is seen.
 //! - [`offers`]: what is told where the command opens this library outside of a program.
@@ -53,6 +54,7 @@ pub mod full;
 pub mod growth;
 mod holds;
 pub mod launch;
+mod lent;
 pub mod matrix;
 pub mod mpi_ranks;
 pub mod offers;

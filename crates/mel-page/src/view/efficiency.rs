@@ -2,7 +2,6 @@
 
 use mel_log::profile::Efficiencies;
 use mel_log::profile::efficiency::Efficiency;
-use mel_log::profile::quantities::Quantity;
 use mel_log::profile::quantities::run::{DEPTHS, EFFICIENCY};
 use mel_log::profile::text::efficiency::{self, in_words};
 use serde::Serialize;
@@ -70,9 +69,7 @@ pub(super) fn view(all: &Efficiencies, names: &[String]) -> View {
 
 /// Parts of one kind, without what nothing is known for.
 fn of_kind(parts: efficiency::Parts<'_>) -> Parts {
-    let is_known =
-        |quantity: &&Quantity<Efficiency>| parts.of.iter().any(|(.., of)| (quantity.of)(of).is_some());
-    let known: Vec<&Quantity<Efficiency>> = EFFICIENCY[..DEPTHS.len()].iter().filter(is_known).collect();
+    let known: Vec<_> = parts.known().collect();
     let row = |&(name, depth, of): &(&str, usize, &Efficiency)| Part {
         name: name.to_owned(),
         depth,

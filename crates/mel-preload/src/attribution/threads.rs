@@ -4,12 +4,9 @@
 //! between the program's MPI calls, and hooks run in these.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use mpi_intercept::at_thread_end;
 
 use super::budget::Dice;
+use crate::lent::{Lender, OfThread};
 
 /// What stands for no context.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
@@ -30,8 +27,8 @@ pub(super) struct Thread {
     pub(super) dice: Cell<Dice>,
 }
 
-impl Thread {
-    fn new(seed: u64) -> Thread {
+impl OfThread for Thread {
+    fn new(number: u64) -> Thread {
         Thread {
             number: Cell::new(None),
             outside: Cell::new((0, 0, NO_CONTEXT)),
@@ -39,12 +36,11 @@ impl Thread {
             since: Cell::new(0),
             reads: Cell::new(false),
             reads_outside: Cell::new(true),
-            dice: Cell::new(Dice::new(seed)),
+            dice: Cell::new(Dice::new(number + 1)),
         }
     }
 
-    /// As for a thread that has done nothing yet.
-    fn begin_again(&self) {
+    fn begin(&self) {
         self.number.set(None);
         self.outside.set((0, 0, NO_CONTEXT));
         self.left.set(1);
@@ -54,47 +50,19 @@ impl Thread {
     }
 }
 
-/// A state of a thread that has ended, or that is about to get it.
-struct Vacant(&'static Thread);
-
-// SAFETY: it is in the list of those that no thread has, so that one thread at a time uses it.
-unsafe impl Send for Vacant {}
-
-static VACANT: Mutex<Vec<Vacant>> = Mutex::new(Vec::new());
+static LENDER: Lender<Thread> = Lender::new();
 
 thread_local! {
-    // Constant and without a destructor: usable at any time in the life of a thread.
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
 /// What this thread keeps. The same until the thread ends.
 #[inline]
 pub(super) fn this() -> &'static Thread {
-    CURRENT.get().unwrap_or_else(|| lend())
+    CURRENT.get().unwrap_or_else(|| LENDER.lend(&CURRENT))
 }
 
 /// The same, if there is any.
 pub(super) fn known() -> Option<&'static Thread> {
     CURRENT.get()
-}
-
-#[cold]
-#[inline(never)]
-fn lend() -> &'static Thread {
-    let vacant = VACANT.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let thread = match vacant {
-        Some(Vacant(thread)) => thread,
-        None => {
-            static MADE: AtomicU64 = AtomicU64::new(1);
-            let seed = MADE.fetch_add(1, Ordering::Relaxed);
-            Box::leak(Box::new(Thread::new(seed)))
-        }
-    };
-    thread.begin_again();
-    CURRENT.set(Some(thread));
-    at_thread_end(move || {
-        CURRENT.set(None);
-        VACANT.lock().unwrap_or_else(PoisonError::into_inner).push(Vacant(thread));
-    });
-    thread
 }

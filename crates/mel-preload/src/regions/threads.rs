@@ -1,12 +1,12 @@
 //! What a thread keeps: the regions that it is in.
 
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mel_log::table::TimeInRegion;
-use mpi_intercept::at_thread_end;
 use rustc_hash::FxHashMap;
+
+use crate::lent::{Lender, OfThread};
 
 /// What stands for no row.
 pub(super) const NO_ROW: u32 = u32::MAX;
@@ -40,8 +40,8 @@ pub(super) struct Thread {
     pub(super) number: u16,
 }
 
-impl Thread {
-    fn new(number: u16) -> Thread {
+impl OfThread for Thread {
+    fn new(number: u64) -> Thread {
         Thread {
             region: Cell::new(0),
             stack: RefCell::default(),
@@ -49,55 +49,32 @@ impl Thread {
             since: Cell::new(0),
             row: Cell::new(None),
             rows: RefCell::default(),
-            number,
+            number: number as u16,
         }
+    }
+
+    fn end(&self) {
+        super::times::leave(self);
+        self.stack.borrow_mut().clear();
+        self.region.set(0);
     }
 }
 
-/// A state of a thread that has ended, or that is about to get it.
-struct Vacant(&'static Thread);
-
-// SAFETY: it is in the list of those that no thread has, so that one thread at a time uses it.
-unsafe impl Send for Vacant {}
-
-static VACANT: Mutex<Vec<Vacant>> = Mutex::new(Vec::new());
+static LENDER: Lender<Thread> = Lender::new();
 
 thread_local! {
-    // Constant and without a destructor: usable at any time in the life of a thread.
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
 /// What this thread keeps. The same until the thread ends.
 #[inline]
 pub(super) fn this() -> &'static Thread {
-    CURRENT.get().unwrap_or_else(|| lend())
+    CURRENT.get().unwrap_or_else(|| LENDER.lend(&CURRENT))
 }
 
 /// The same, if there is any.
 pub(super) fn known() -> Option<&'static Thread> {
     CURRENT.get()
-}
-
-#[cold]
-#[inline(never)]
-fn lend() -> &'static Thread {
-    let vacant = VACANT.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let thread = match vacant {
-        Some(Vacant(thread)) => thread,
-        None => {
-            static MADE: AtomicU16 = AtomicU16::new(0);
-            Box::leak(Box::new(Thread::new(MADE.fetch_add(1, Ordering::Relaxed))))
-        }
-    };
-    CURRENT.set(Some(thread));
-    at_thread_end(move || {
-        CURRENT.set(None);
-        super::times::leave(thread);
-        thread.stack.borrow_mut().clear();
-        thread.region.set(0);
-        VACANT.lock().unwrap_or_else(PoisonError::into_inner).push(Vacant(thread));
-    });
-    thread
 }
 
 /// Whether the program has begun any region that is noted.

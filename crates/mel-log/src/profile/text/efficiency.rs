@@ -93,14 +93,15 @@ impl Parts<'_> {
         self
     }
 
+    /// The efficiencies that are known of any of them; no other one has a column.
+    pub fn known(&self) -> impl Iterator<Item = &'static Quantity<Efficiency>> {
+        EFFICIENCY.iter().filter(|quantity| self.of.iter().any(|(.., of)| (quantity.of)(of).is_some()))
+    }
+
     /// A line for each.
     fn table(&self) -> String {
-        // A column that nothing is known for has no place.
-        let has = |head: &str| {
-            let column = EFFICIENCY.iter().find(|quantity| quantity.head == Some(head));
-            column.is_some_and(|column| self.of.iter().any(|(.., of)| (column.of)(of).is_some()))
-        };
-        let kept: Vec<bool> = heads(EFFICIENCY).map(has).collect();
+        let known: Vec<_> = self.known().filter_map(|quantity| quantity.head).collect();
+        let kept: Vec<bool> = heads(EFFICIENCY).map(|head| known.contains(&head)).collect();
         let row = |first: String, cells: Vec<String>, last: [String; 2]| -> Vec<String> {
             let kept = cells.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(cell, _)| cell);
             std::iter::once(first).chain(kept).chain(last).collect()
