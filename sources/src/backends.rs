@@ -14,7 +14,7 @@ use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
 use crate::between_calls::BetweenCalls;
-use crate::calls::{Ob1Model, Observer, Part, Path};
+use crate::calls::{Calls, Ob1Model, Observer, Part, Path};
 use crate::matching::Truth;
 use crate::peruse::{self, Peruse, Sends};
 
@@ -153,6 +153,7 @@ pub struct QueueEvents {
     abi: &'static Abi,
     selection: Selection,
     model: Ob1Model,
+    calls: &'static Calls,
     peruse: Option<&'static Peruse>,
     chosen: OnceLock<(Vec<Backend>, Offer)>,
 }
@@ -187,13 +188,18 @@ impl QueueEvents {
         let peruse =
             if wanted(Backend::Peruse) { Peruse::find(abi, core, &prefix(Backend::Peruse))? } else { None };
         let model = Ob1Model::new(abi, core, &prefix(Backend::Model))?;
-        Ok(QueueEvents { abi, selection, model, peruse, chosen: OnceLock::new() })
+        Ok(QueueEvents { abi, selection, model, calls: model.hook(), peruse, chosen: OnceLock::new() })
     }
 
     /// The hooks that follow the application's calls, in the order of registration.
     pub fn hooks(&self) -> Vec<&'static dyn Hook> {
         let peruse = self.peruse.map(|peruse| &*Box::leak(Box::new(peruse)) as &'static dyn Hook);
-        peruse.into_iter().chain([self.model.hook()]).collect()
+        peruse.into_iter().chain([self.calls as _]).collect()
+    }
+
+    /// The last of them: the model's.
+    pub fn calls(&self) -> &'static Calls {
+        self.calls
     }
 
     /// The model, which also notifies of communicators and messages where others raise the events.

@@ -5,7 +5,6 @@
 //! back, a signal) is noticed and refused, never undefined.
 
 use std::cell::{Cell, UnsafeCell};
-use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,11 +16,15 @@ pub struct Serial<T> {
     /// Whether the lock is taken.
     shared: AtomicBool,
     lock: Mutex<()>,
+    /// Who has the lock keeps it here.
+    held: UnsafeCell<Option<Held>>,
 }
 
 // SAFETY: `with` gives access to one user at a time: by the mutex, or because the caller of `leave_to_one_thread` has promised it.
-// `busy` is only touched under the same protection, and in signal handlers of the thread that has it.
+// `busy` and `held` are only touched under the same protection, and `busy` in signal handlers of the thread that has it.
 unsafe impl<T: Send> Sync for Serial<T> {}
+// SAFETY: a lock is held while `with` runs only, which borrows the value: it does not move then.
+unsafe impl<T: Send> Send for Serial<T> {}
 
 impl<T: Default> Default for Serial<T> {
     fn default() -> Self {
@@ -32,30 +35,20 @@ impl<T: Default> Default for Serial<T> {
 thread_local!(static HELD: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
 
 /// A lock that this thread has, and the one that it had taken before.
-struct Held<'a> {
+#[derive(Debug)]
+struct Held {
     outer: *const (),
-    _lock: MutexGuard<'a, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        HELD.set(self.outer);
-    }
-}
+/// The value whose lock is taken, if it is. Where it is not, dropping it costs one comparison.
+struct MaybeHeld<'a, T>(Option<&'a Serial<T>>);
 
-/// The lock where it is taken. Where it is not, dropping it costs one comparison.
-struct MaybeHeld<'a>(Option<ManuallyDrop<Held<'a>>>);
-
-impl Drop for MaybeHeld<'_> {
+impl<T> Drop for MaybeHeld<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        #[cold]
-        #[inline(never)]
-        fn release(held: ManuallyDrop<Held<'_>>) {
-            drop(ManuallyDrop::into_inner(held));
-        }
-        if let Some(held) = self.0.take() {
-            release(held);
+        if let Some(serial) = self.0 {
+            serial.release();
         }
     }
 }
@@ -68,6 +61,7 @@ impl<T> Serial<T> {
             busy: AtomicBool::new(false),
             shared: AtomicBool::new(true),
             lock: Mutex::new(()),
+            held: UnsafeCell::new(None),
         }
     }
 
@@ -102,22 +96,41 @@ impl<T> Serial<T> {
     /// would be loaded in other pieces than it was stored in, and so wait for all stores before it.
     #[inline(always)]
     pub fn with<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let _held = MaybeHeld(if self.is_shared() { Some(ManuallyDrop::new(self.hold()?)) } else { None });
+        let is_shared = self.is_shared();
+        if is_shared && !self.hold() {
+            return None;
+        }
+        let _held = MaybeHeld(is_shared.then_some(self));
         self.enter(user)
     }
 
-    /// Takes the lock; `None` if this thread has it already.
+    /// Takes the lock; false if this thread has it already.
     #[inline(never)]
-    fn hold(&self) -> Option<Held<'_>> {
+    fn hold(&self) -> bool {
         // The lock of one value may be held while another's is taken, but never its own.
         let me = std::ptr::from_ref(self).cast::<()>();
         let outer = HELD.get();
         if outer == me {
-            return None;
+            return false;
         }
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         HELD.set(me);
-        Some(Held { outer, _lock: lock })
+        // SAFETY: only its lifetime changes: it is dropped by `release`, before `with` ends, which borrows `self`.
+        let lock = unsafe { std::mem::transmute::<MutexGuard<'_, ()>, MutexGuard<'static, ()>>(lock) };
+        // SAFETY: who has the lock is alone here.
+        unsafe { *self.held.get() = Some(Held { outer, _lock: lock }) };
+        true
+    }
+
+    /// Gives back the lock.
+    #[cold]
+    #[inline(never)]
+    fn release(&self) {
+        // SAFETY: this thread has the lock, and so is alone here.
+        let held = unsafe { (*self.held.get()).take() };
+        if let Some(held) = held {
+            HELD.set(held.outer);
+        }
     }
 
     #[inline(always)]

@@ -203,14 +203,26 @@ impl Depth {
     /// The real function is about to be called: reads the clock ([`hook::set_clock`]).
     #[inline(always)]
     pub(crate) fn set_entered(&self) {
-        self.thread().call.set_entered(hook::now());
+        self.set_entered_at(hook::now());
+    }
+
+    /// The same, at this time.
+    #[inline(always)]
+    pub(crate) fn set_entered_at(&self, now: u64) {
+        self.thread().call.set_entered(now);
     }
 
     /// What the hook with this index has in this thread.
     #[inline]
     pub(crate) fn of_hook(&self, hook: usize) -> InThread<'_> {
         let thread = self.thread();
-        InThread { slot: &thread.slots[hook], call: &thread.call }
+        InThread { slot: &thread.slots[hook % hook::MAX], call: &thread.call, found: false }
+    }
+
+    /// What is known of the call.
+    #[inline(always)]
+    pub(crate) fn call(&self) -> &CallCells {
+        &self.thread().call
     }
 
     /// Stores what code of ours runs from now on.

@@ -52,6 +52,12 @@ pub(crate) fn is_active() -> bool {
     }
 }
 
+/// Whether measurement has ended for good.
+#[inline(always)]
+pub(crate) fn is_stopped() -> bool {
+    SHARED.stopped.load(Ordering::Relaxed)
+}
+
 /// Ends measurement in this process for good: no hook is called any more, MPI calls of the
 /// application go straight to MPI. A hook that another thread is in returns normally.
 ///
@@ -153,7 +159,7 @@ pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call:
 /// Calls `leave` of these hooks.
 #[inline(always)]
 fn leave_to(depth: &Depth, wanted: u16, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-    if wanted == 0 || SHARED.stopped.load(Ordering::Relaxed) {
+    if wanted == 0 || is_stopped() {
         return;
     }
     let hooks = || {

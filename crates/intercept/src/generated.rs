@@ -1488,6 +1488,7 @@ pub enum Call<'a> {
 
 impl Call<'_> {
     /// The communicator that the call is about: its first argument that is one.
+    #[inline(always)]
     pub fn comm(&self) -> Option<Comm> {
         Some(match self {
             Call::Abort(a) => a.comm,
@@ -1684,6 +1685,7 @@ impl Call<'_> {
         })
     }
     /// The window that the call is about.
+    #[inline(always)]
     pub fn win(&self) -> Option<Win> {
         Some(match self {
             Call::Accumulate(a) => a.win,
@@ -1730,6 +1732,7 @@ impl Call<'_> {
         })
     }
     /// The file that the call is about, where it is not closed.
+    #[inline(always)]
     pub fn file(&self) -> Option<File> {
         Some(match self {
             Call::File_call_errhandler(a) => a.fh,
@@ -1792,6 +1795,7 @@ impl Call<'_> {
         })
     }
     /// The operation that the call reduces with, or is about.
+    #[inline(always)]
     pub fn op(&self) -> Option<Op> {
         Some(match self {
             Call::Accumulate(a) => a.op,
@@ -1826,6 +1830,7 @@ impl Call<'_> {
         })
     }
     /// The request that the call makes or is about, if it is a single one.
+    #[inline(always)]
     pub fn request(&self) -> Option<HandlePtr<Request>> {
         Some(match self {
             Call::Allgather_init(a) => a.request,
@@ -3761,11 +3766,11 @@ crate::wrapper::wrappers! {
     plain MPI_Allgatherv_init = Allgatherv_init: Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: usize, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Allgatherv_init_c = Allgatherv_init_c: Allgatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: usize, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const isize, recvtype: usize, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Alloc_mem = Alloc_mem: Alloc_mem(size: isize, info: usize, baseptr: *mut c_void);
-    plain MPI_Allreduce = Allreduce: Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, comm: usize);
+    hot MPI_Allreduce = Allreduce: Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, comm: usize);
     plain MPI_Allreduce_c = Allreduce_c: Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: usize, op: usize, comm: usize);
     plain MPI_Allreduce_init = Allreduce_init: Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Allreduce_init_c = Allreduce_init_c: Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: usize, op: usize, comm: usize, info: usize, request: *mut c_void);
-    plain MPI_Alltoall = Alltoall: Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, comm: usize);
+    hot MPI_Alltoall = Alltoall: Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, comm: usize);
     plain MPI_Alltoall_c = Alltoall_c: Alltoall(sendbuf: *const c_void, sendcount: i64, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, comm: usize);
     plain MPI_Alltoall_init = Alltoall_init: Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Alltoall_init_c = Alltoall_init_c: Alltoall_init(sendbuf: *const c_void, sendcount: i64, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, comm: usize, info: usize, request: *mut c_void);
@@ -3780,9 +3785,9 @@ crate::wrapper::wrappers! {
     plain MPI_Attr_delete = Attr_delete: Attr_delete(comm: usize, keyval: c_int);
     plain MPI_Attr_get = Attr_get: Attr_get(comm: usize, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int);
     plain MPI_Attr_put = Attr_put: Attr_put(comm: usize, keyval: c_int, attribute_val: *mut c_void);
-    plain MPI_Barrier = Barrier: Barrier(comm: usize);
+    hot MPI_Barrier = Barrier: Barrier(comm: usize);
     plain MPI_Barrier_init = Barrier_init: Barrier_init(comm: usize, info: usize, request: *mut c_void);
-    plain MPI_Bcast = Bcast: Bcast(buffer: *mut c_void, count: c_int, datatype: usize, root: c_int, comm: usize);
+    hot MPI_Bcast = Bcast: Bcast(buffer: *mut c_void, count: c_int, datatype: usize, root: c_int, comm: usize);
     plain MPI_Bcast_c = Bcast_c: Bcast(buffer: *mut c_void, count: i64, datatype: usize, root: c_int, comm: usize);
     plain MPI_Bcast_init = Bcast_init: Bcast_init(buffer: *mut c_void, count: c_int, datatype: usize, root: c_int, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Bcast_init_c = Bcast_init_c: Bcast_init(buffer: *mut c_void, count: i64, datatype: usize, root: c_int, comm: usize, info: usize, request: *mut c_void);
@@ -4053,8 +4058,8 @@ crate::wrapper::wrappers! {
     plain MPI_Intercomm_create = Intercomm_create: Intercomm_create(local_comm: usize, local_leader: c_int, peer_comm: usize, remote_leader: c_int, tag: c_int, newintercomm: *mut c_void);
     plain MPI_Intercomm_create_from_groups = Intercomm_create_from_groups: Intercomm_create_from_groups(local_group: usize, local_leader: c_int, remote_group: usize, remote_leader: c_int, stringtag: *const c_char, info: usize, errhandler: usize, newintercomm: *mut c_void);
     plain MPI_Intercomm_merge = Intercomm_merge: Intercomm_merge(intercomm: usize, high: c_int, newintracomm: *mut c_void);
-    plain MPI_Iprobe = Iprobe: Iprobe(source: c_int, tag: c_int, comm: usize, flag: *mut c_int, status: *mut c_void);
-    plain MPI_Irecv = Irecv: Irecv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, request: *mut c_void);
+    hot MPI_Iprobe = Iprobe: Iprobe(source: c_int, tag: c_int, comm: usize, flag: *mut c_int, status: *mut c_void);
+    hot MPI_Irecv = Irecv: Irecv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Irecv_c = Irecv_c: Irecv(buf: *mut c_void, count: i64, datatype: usize, source: c_int, tag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Ireduce = Ireduce: Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, root: c_int, comm: usize, request: *mut c_void);
     plain MPI_Ireduce_c = Ireduce_c: Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: usize, op: usize, root: c_int, comm: usize, request: *mut c_void);
@@ -4071,7 +4076,7 @@ crate::wrapper::wrappers! {
     plain MPI_Iscatter_c = Iscatter_c: Iscatter(sendbuf: *const c_void, sendcount: i64, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, root: c_int, comm: usize, request: *mut c_void);
     plain MPI_Iscatterv = Iscatterv: Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, root: c_int, comm: usize, request: *mut c_void);
     plain MPI_Iscatterv_c = Iscatterv_c: Iscatterv_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const isize, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, root: c_int, comm: usize, request: *mut c_void);
-    plain MPI_Isend = Isend: Isend(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize, request: *mut c_void);
+    hot MPI_Isend = Isend: Isend(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Isend_c = Isend_c: Isend(buf: *const c_void, count: i64, datatype: usize, dest: c_int, tag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Isendrecv = Isendrecv: Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, source: c_int, recvtag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Isendrecv_c = Isendrecv_c: Isendrecv(sendbuf: *const c_void, sendcount: i64, sendtype: usize, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, source: c_int, recvtag: c_int, comm: usize, request: *mut c_void);
@@ -4132,11 +4137,11 @@ crate::wrapper::wrappers! {
     plain MPI_Query_thread = Query_thread: Query_thread(provided: *mut c_int);
     plain MPI_Raccumulate = Raccumulate: Raccumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: usize, target_rank: c_int, target_disp: isize, target_count: c_int, target_datatype: usize, op: usize, win: usize, request: *mut c_void);
     plain MPI_Raccumulate_c = Raccumulate_c: Raccumulate(origin_addr: *const c_void, origin_count: i64, origin_datatype: usize, target_rank: c_int, target_disp: isize, target_count: i64, target_datatype: usize, op: usize, win: usize, request: *mut c_void);
-    plain MPI_Recv = Recv: Recv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, status: *mut c_void);
+    hot MPI_Recv = Recv: Recv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, status: *mut c_void);
     plain MPI_Recv_c = Recv_c: Recv(buf: *mut c_void, count: i64, datatype: usize, source: c_int, tag: c_int, comm: usize, status: *mut c_void);
     plain MPI_Recv_init = Recv_init: Recv_init(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Recv_init_c = Recv_init_c: Recv_init(buf: *mut c_void, count: i64, datatype: usize, source: c_int, tag: c_int, comm: usize, request: *mut c_void);
-    plain MPI_Reduce = Reduce: Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, root: c_int, comm: usize);
+    hot MPI_Reduce = Reduce: Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, root: c_int, comm: usize);
     plain MPI_Reduce_c = Reduce_c: Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: usize, op: usize, root: c_int, comm: usize);
     plain MPI_Reduce_init = Reduce_init: Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, root: c_int, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Reduce_init_c = Reduce_init_c: Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: usize, op: usize, root: c_int, comm: usize, info: usize, request: *mut c_void);
@@ -4182,11 +4187,11 @@ crate::wrapper::wrappers! {
     plain MPI_Scatterv_c = Scatterv_c: Scatterv_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const isize, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, root: c_int, comm: usize);
     plain MPI_Scatterv_init = Scatterv_init: Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, root: c_int, comm: usize, info: usize, request: *mut c_void);
     plain MPI_Scatterv_init_c = Scatterv_init_c: Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const isize, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, root: c_int, comm: usize, info: usize, request: *mut c_void);
-    plain MPI_Send = Send: Send(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize);
+    hot MPI_Send = Send: Send(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize);
     plain MPI_Send_c = Send_c: Send(buf: *const c_void, count: i64, datatype: usize, dest: c_int, tag: c_int, comm: usize);
     plain MPI_Send_init = Send_init: Send_init(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize, request: *mut c_void);
     plain MPI_Send_init_c = Send_init_c: Send_init(buf: *const c_void, count: i64, datatype: usize, dest: c_int, tag: c_int, comm: usize, request: *mut c_void);
-    plain MPI_Sendrecv = Sendrecv: Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, source: c_int, recvtag: c_int, comm: usize, status: *mut c_void);
+    hot MPI_Sendrecv = Sendrecv: Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, source: c_int, recvtag: c_int, comm: usize, status: *mut c_void);
     plain MPI_Sendrecv_c = Sendrecv_c: Sendrecv(sendbuf: *const c_void, sendcount: i64, sendtype: usize, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, source: c_int, recvtag: c_int, comm: usize, status: *mut c_void);
     plain MPI_Sendrecv_replace = Sendrecv_replace: Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: usize, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: usize, status: *mut c_void);
     plain MPI_Sendrecv_replace_c = Sendrecv_replace_c: Sendrecv_replace(buf: *mut c_void, count: i64, datatype: usize, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: usize, status: *mut c_void);
@@ -4222,7 +4227,7 @@ crate::wrapper::wrappers! {
     plain MPI_Status_set_error = Status_set_error: Status_set_error(status: *mut c_void, err: c_int);
     plain MPI_Status_set_source = Status_set_source: Status_set_source(status: *mut c_void, source: c_int);
     plain MPI_Status_set_tag = Status_set_tag: Status_set_tag(status: *mut c_void, tag: c_int);
-    plain MPI_Test = Test: Test(request: *mut c_void, flag: *mut c_int, status: *mut c_void);
+    hot MPI_Test = Test: Test(request: *mut c_void, flag: *mut c_int, status: *mut c_void);
     plain MPI_Test_cancelled = Test_cancelled: Test_cancelled(status: *mut c_void, flag: *mut c_int);
     plain MPI_Testall = Testall: Testall(count: c_int, array_of_requests: *mut c_void, flag: *mut c_int, array_of_statuses: *mut c_void);
     plain MPI_Testany = Testany: Testany(count: c_int, array_of_requests: *mut c_void, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
@@ -4289,8 +4294,8 @@ crate::wrapper::wrappers! {
     plain MPI_Unpack_external = Unpack_external: Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: isize, position: *mut isize, outbuf: *mut c_void, outcount: c_int, datatype: usize);
     plain MPI_Unpack_external_c = Unpack_external_c: Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: usize);
     plain MPI_Unpublish_name = Unpublish_name: Unpublish_name(service_name: *const c_char, info: usize, port_name: *const c_char);
-    plain MPI_Wait = Wait: Wait(request: *mut c_void, status: *mut c_void);
-    plain MPI_Waitall = Waitall: Waitall(count: c_int, array_of_requests: *mut c_void, array_of_statuses: *mut c_void);
+    hot MPI_Wait = Wait: Wait(request: *mut c_void, status: *mut c_void);
+    hot MPI_Waitall = Waitall: Waitall(count: c_int, array_of_requests: *mut c_void, array_of_statuses: *mut c_void);
     plain MPI_Waitany = Waitany: Waitany(count: c_int, array_of_requests: *mut c_void, index: *mut c_int, status: *mut c_void);
     plain MPI_Waitsome = Waitsome: Waitsome(incount: c_int, array_of_requests: *mut c_void, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void);
     plain MPI_Win_allocate = Win_allocate: Win_allocate(size: isize, disp_unit: c_int, info: usize, comm: usize, baseptr: *mut c_void, win: *mut c_void);

@@ -12,6 +12,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     dispatch::{self, SHARED},
+    straight,
     wrapper::FUNCTIONS,
 };
 
@@ -145,6 +146,21 @@ impl CallCells {
     pub(crate) fn set_entered(&self, now: u64) {
         self.entered.set(now);
     }
+
+    #[inline(always)]
+    pub(crate) fn set_context(&self, context: u32) {
+        self.context.set(context);
+    }
+
+    #[inline(always)]
+    pub(crate) fn site(&self) -> usize {
+        self.site.get()
+    }
+
+    #[inline(always)]
+    pub(crate) fn of_contexts(&self) -> &ThreadSlot {
+        &self.of_contexts
+    }
 }
 
 /// Numbers what calls are made in: their contexts.
@@ -187,9 +203,17 @@ pub(crate) fn now() -> u64 {
 pub struct InThread<'a> {
     pub(crate) slot: &'a ThreadSlot,
     pub(crate) call: &'a CallCells,
+    /// Whether what the call is made in has been found.
+    pub(crate) found: bool,
 }
 
 impl<'a> InThread<'a> {
+    /// The same, where what the call is made in has been found before any hook asks.
+    #[inline(always)]
+    pub(crate) fn with_context_found(self) -> Self {
+        InThread { found: true, ..self }
+    }
+
     /// The hook's slot. It lives as long as the thread.
     #[inline(always)]
     #[must_use]
@@ -210,13 +234,20 @@ impl<'a> InThread<'a> {
     #[must_use]
     pub fn context(self, function: FunctionId, call: &Call<'_>) -> u32 {
         let known = self.call.context.get();
-        if known != 0 {
+        if known != 0 || self.found {
             return known;
         }
         let Some(contexts) = CONTEXTS.get() else { return 0 };
         let context = contexts.find(&self.call.of_contexts, self.call.site.get(), function, call);
         self.call.context.set(context);
         context
+    }
+
+    /// The number of what this call is made in, where that has been found; else 0.
+    #[inline(always)]
+    #[must_use]
+    pub fn context_found(self) -> u32 {
+        self.call.context.get()
     }
 
     /// The slot of [`Contexts`].
@@ -308,11 +339,18 @@ pub fn ask_again() {
     }
 }
 
+/// The place of a hook that is registered.
+pub(crate) fn place_of(hook: &'static dyn Hook) -> Option<usize> {
+    let is_it = |one: &OnceLock<&'static dyn Hook>| one.get().is_some_and(|one| std::ptr::addr_eq(*one, hook));
+    HOOKS.iter().position(is_it)
+}
+
 /// As if no hook wanted anything.
 pub(crate) fn forget_wishes() {
     for function in FunctionId::all() {
         let of = &FUNCTIONS[function.index()];
         [&of.enter, &of.leave, &of.timed].into_iter().for_each(|bits| bits.store(0, Ordering::Relaxed));
+        of.straight.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
@@ -331,8 +369,10 @@ fn ask(index: usize, hook: &dyn Hook) {
         set(&of.enter, matches!(wants, Wants::Enter | Wants::Both));
         set(&of.leave, matches!(wants, Wants::Leave | Wants::Both));
         set(&of.timed, hook.wants_time(function));
-        let wanted = [&of.enter, &of.leave, &of.timed].iter().any(|bits| bits.load(Ordering::Relaxed) != 0);
-        of.passes.store(u16::from(!wanted && may_pass(function)), Ordering::Relaxed);
+        let wanted = self::wanted(function, u16::MAX);
+        let is_wanted = wanted.enter | wanted.leave | wanted.timed != 0;
+        of.passes.store(u16::from(!is_wanted && may_pass(function)), Ordering::Relaxed);
+        of.straight.store(straight::way(function, &wanted), Ordering::Relaxed);
     }
 }
 

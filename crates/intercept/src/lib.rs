@@ -54,6 +54,7 @@ mod per_thread;
 mod registers;
 pub mod signals;
 pub mod standard_error;
+mod straight;
 pub mod under_way;
 mod wrapper;
 mod yields;
@@ -67,10 +68,12 @@ pub use depth::{current_function, runs_hook, untracked};
 pub use dispatch::{asked, asked_without_floats, pause, stop};
 pub use floats::without_traps;
 pub use generated::{Call, FunctionId, args};
+
 pub use hook::{
     Contexts, Full, Hook, InThread, ThreadSlot, Wants, ask_again, register, set_clock, set_contexts,
 };
 pub use lifecycle::{has_started, on_startup, start};
 pub use passing::{has_listened, listen, pass_until};
 pub use per_thread::{Numbered, PerThread, at_thread_end};
+pub use straight::{Outer, straighten};
 pub use yields::on_yield;

@@ -14,11 +14,13 @@ use mpi_abi::{
 use crate::generated::{COUNT, FunctionId, IDS, MISSING, NAMES};
 
 /// What a call reads of its function. In one cache line: after a large copy our data is not in the cache.
-#[repr(C, align(16))]
+#[repr(C, align(32))]
 pub(crate) struct Function {
     /// The next function. After resolution not null: a function that does not exist is replaced by one that ends the
     /// process.
     pub(crate) next: AtomicPtr<c_void>,
+    /// Where calls go that hooks are to see, if not the way of all functions ([`straight`](crate::straight)); null for none.
+    pub(crate) straight: AtomicPtr<c_void>,
     /// The hooks that want its entry, as bits.
     pub(crate) enter: AtomicU16,
     /// The hooks that want its exit.
@@ -33,6 +35,7 @@ impl Function {
     const fn new() -> Self {
         Function {
             next: AtomicPtr::new(ptr::null_mut()),
+            straight: AtomicPtr::new(ptr::null_mut()),
             enter: AtomicU16::new(0),
             leave: AtomicU16::new(0),
             timed: AtomicU16::new(0),
@@ -216,6 +219,7 @@ macro_rules! wrappers {
             },)*
         ];
         $($crate::wrapper::wrapper!($how $symbol = $id: $args($($p: $c),*));)*
+        $crate::straight::straight_ways! { $($how $symbol = $id: $args($($p: $c),*);)* }
     };
 }
 pub(crate) use wrappers;
@@ -307,6 +311,9 @@ macro_rules! symbol {
             unsafe { attended($($p),*) }
         }
     };
+    (hot $symbol:ident = $id:ident($($p:ident: $c:ty),*)) => {
+        $crate::wrapper::symbol!(plain $symbol = $id($($p: $c),*));
+    };
     // By hand where we can: compilers copy the arguments that lie on the stack (from the seventh
     // on, which the receives have) instead of jumping.
     (plain $symbol:ident = $id:ident($($p:ident: $c:ty),*)) => {
@@ -332,7 +339,14 @@ macro_rules! symbol {
                 "jmp qword ptr [rip + {next} + {offset}]",
                 "3:",
                 $crate::depth::store_call_site!(),
+                "mov rax, qword ptr [rip + {next} + {straight}]",
+                "test rax, rax",
+                "je 4f",
+                "jmp rax",
+                "4:",
                 "jmp {attended}",
+                straight = const FunctionId::$id as usize * size_of::<$crate::wrapper::Function>()
+                    + std::mem::offset_of!($crate::wrapper::Function, straight),
                 entered_from = const $crate::depth::ENTERED_FROM,
                 shared = sym SHARED,
                 state = const std::mem::offset_of!(dispatch::Shared, state),
@@ -353,7 +367,13 @@ macro_rules! symbol {
         unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
             if SHARED.state.load(Relaxed) == $crate::dispatch::IDLE {
                 // SAFETY: the arguments are those of our caller, unchanged.
-                unsafe { next()($($p),*) }
+                return unsafe { next()($($p),*) };
+            }
+            let straight = FUNCTIONS[FunctionId::$id as usize].straight.load(Relaxed);
+            if !straight.is_null() {
+                // SAFETY: only the straight wrapper of this function, which has its signature, is stored there; the arguments are those
+                // of our caller, unchanged.
+                unsafe { std::mem::transmute::<*mut c_void, Signature>(straight)($($p),*) }
             } else {
                 // SAFETY: the arguments are those of our caller, unchanged.
                 unsafe { attended($($p),*) }
@@ -366,6 +386,7 @@ pub(crate) use symbol;
 /// What a function that starts measurement does first.
 macro_rules! start {
     (plain) => {};
+    (hot) => {};
     (start) => {
         $crate::lifecycle::start()
     };

@@ -9,7 +9,7 @@ use mel_log::table::ProfileTable;
 use mpi_abi::Abi;
 use mpi_intercept::{FunctionId, Hook, Wants};
 use mpit_events::{Core, EventIndex, Ticks};
-use mpit_sources::calls::Observer;
+use mpit_sources::calls::{Calls, Observer};
 use mpit_sources::netops::NetOps;
 use mpit_sources::vars::QueueCounts;
 use mpit_sources::{QueueEvents, rma};
@@ -43,6 +43,9 @@ pub trait Consumer: Sync {
     fn hooks(&'static self) -> Vec<&'static dyn Hook> {
         Vec::new()
     }
+
+    /// It and the model are the two hooks of most calls: they are to go straight to both. Called when all hooks are registered.
+    fn straighten(&'static self, _model: &'static Calls) {}
 
     /// Who is to hear of communicators and messages. Asked after [`begin`](Consumer::begin).
     fn observers(&'static self) -> Vec<&'static dyn Observer> {

@@ -82,6 +82,7 @@ impl Session {
         register(session);
         session.consumers.iter().flat_map(|consumer| consumer.hooks()).for_each(register);
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
+        session.consumers.iter().for_each(|consumer| consumer.straighten(queue_events.calls()));
         let reads = config.vars.is_some() || config.attribute.is_some() || config.policy.is_some();
         if reads && mpit_sources::vars::follow().is_err() {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");

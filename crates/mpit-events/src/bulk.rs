@@ -29,6 +29,8 @@ pub struct Record {
     /// Whether it is about a message of the MPI itself (of a collective, for example), not of the application.
     pub internal: bool,
     length: u8,
+    /// How many events it stands for.
+    count: u16,
     /// The object it happened to: its place in the producer's list of objects; `u32::MAX` where the
     /// producer has none.
     pub object: u32,
@@ -51,6 +53,7 @@ impl Record {
             bulk_only: false,
             internal: false,
             length,
+            count: 1,
             object,
             payload: bytes,
         }
@@ -61,6 +64,21 @@ impl Record {
     #[must_use]
     pub fn ending(self, since: Ticks) -> Self {
         Record { since, ..self }
+    }
+
+    /// A record of so many events of one type that happened to the object one after the other, each of which took as long as the first,
+    /// from `since` to `ticks`; it has no payload. For bulk listeners that [count](BulkListener::counts).
+    #[inline(always)]
+    pub fn several(event: EventIndex, object: u32, (since, ticks): (Ticks, Ticks), count: u16) -> Self {
+        let (late, bulk_only, internal, length) = (false, true, false, 0);
+        let payload = [0; MAX_RECORD_PAYLOAD];
+        Record { ticks, since, event, late, bulk_only, internal, length, count, object, payload }
+    }
+
+    /// How many events it stands for.
+    #[inline(always)]
+    pub fn count(&self) -> u16 {
+        self.count
     }
 
     /// A record of an event of no producer's object, with as much of the payload as fits.
@@ -76,6 +94,7 @@ impl Record {
             bulk_only: false,
             internal: false,
             length: length as u8,
+            count: 1,
             object: u32::MAX,
             payload: bytes,
         }
@@ -127,6 +146,12 @@ pub trait BulkListener: Sync {
     /// Events of `source`, in order of their delivery. There may be types among them that were not
     /// asked for.
     fn events(&self, source: SourceIndex, records: &[Record]);
+
+    /// Whether it only counts: it looks at no payload, and a record may stand for [several](Record::several) events. Where somebody else
+    /// listens, too, each record is one event; but one who has just begun to listen may get what was collected before.
+    fn counts(&self) -> bool {
+        false
+    }
 }
 
 /// An installed listener.

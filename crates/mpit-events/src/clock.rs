@@ -114,6 +114,8 @@ impl Reading {
     }
 }
 
+#[cold]
+#[inline(never)]
 fn monotonic_nanos() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to; CLOCK_MONOTONIC exists on every Linux.

@@ -463,6 +463,11 @@ impl Core {
         self.bulk.len() != 0
     }
 
+    /// Whether nobody listens but bulk listeners that [count](BulkListener::counts).
+    pub fn only_counts(&self) -> bool {
+        !self.has_registrations() && self.bulk.iter().all(|bulk| bulk.listener.counts())
+    }
+
     /// Whether a bulk listener wants this event: on all objects, then. Thread-safe and signal-safe.
     #[inline(always)]
     pub fn is_in_bulk(&self, event: EventIndex) -> bool {

@@ -14,6 +14,24 @@ use crate::semantics;
 /// Functions at whose entry measurement starts, if it has not.
 pub(crate) const STARTS: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"];
 
+/// Functions that programs call most often: their calls have a straight way to hooks (`crates/intercept/src/straight.rs`).
+const HOT: [&str; 14] = [
+    "MPI_Send",
+    "MPI_Isend",
+    "MPI_Recv",
+    "MPI_Irecv",
+    "MPI_Sendrecv",
+    "MPI_Wait",
+    "MPI_Waitall",
+    "MPI_Test",
+    "MPI_Iprobe",
+    "MPI_Barrier",
+    "MPI_Bcast",
+    "MPI_Reduce",
+    "MPI_Allreduce",
+    "MPI_Alltoall",
+];
+
 /// The text of `crates/intercept/src/generated.rs`.
 pub(crate) fn file(functions: &[Function]) -> Result<String> {
     let shapes = shapes(functions);
@@ -111,6 +129,7 @@ fn calls(out: &mut String, functions: &[Function], shapes: &[String]) -> Result<
         ),
     ] {
         writeln!(out, "    /// {what}")?;
+        writeln!(out, "    #[inline(always)]")?;
         writeln!(out, "    pub fn {name}(&self) -> Option<{ty}> {{")?;
         writeln!(out, "        Some(match self {{")?;
         for function in shaped(functions, shapes) {
@@ -165,6 +184,7 @@ fn wrappers(out: &mut String, functions: &[Function], shapes: &[String]) -> Resu
         let how = match () {
             () if STARTS.contains(&function.name.as_str()) => "start",
             () if function.variadic => "variadic",
+            () if HOT.contains(&function.name.as_str()) => "hot",
             () => "plain",
         };
         let parameters: Vec<_> =

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mpi_abi::{Datatype, Handle};
 use mpit_events::{
     Clock, Core, EventIndex, Object, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks,
 };
@@ -35,9 +36,36 @@ pub(crate) struct Frame {
     pub(crate) sink: Buffer,
     pub(crate) call: Current,
     pub(crate) seen: Seen,
+    pub(crate) short: ShortSends,
     sources: EventSources,
     /// Whether the frame stays when its thread has ended.
     pub(crate) is_home: bool,
+}
+
+/// How many elements of the datatype that was sent last make a short message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortSends {
+    datatype: usize,
+    most: i64,
+}
+
+impl Default for ShortSends {
+    fn default() -> Self {
+        ShortSends { datatype: 0, most: -1 }
+    }
+}
+
+impl ShortSends {
+    /// Whether it is known that so many elements of this datatype are short.
+    #[inline(always)]
+    pub(crate) fn are(&self, datatype: Datatype, count: i64) -> bool {
+        datatype.word() == self.datatype && (0..=self.most).contains(&count)
+    }
+
+    /// From now on so many elements of this datatype are.
+    pub(crate) fn know(&mut self, datatype: Datatype, most: i64) {
+        *self = ShortSends { datatype: datatype.word(), most };
+    }
 }
 
 /// The sources that a control flow of the model raises events from.
@@ -149,6 +177,7 @@ fn make(events: Ob1Events) -> *mut Frame {
             statuses: Vec::with_capacity(512),
         },
         seen: Seen::default(),
+        short: ShortSends::default(),
         sources: sources(),
         is_home: false,
     }));
@@ -251,6 +280,8 @@ pub(crate) struct Loss {
 pub(crate) struct Buffer {
     /// The wanted events, as bits.
     pub(crate) wanted: u16,
+    /// Whether who wants them only counts.
+    only_counts: bool,
     /// What the core's listeners were when `wanted` was found out.
     version: Option<u32>,
     /// The clock of the model.
@@ -283,6 +314,7 @@ impl Buffer {
         let (any_late, mail_waits, mail_is_due) = (false, false, false);
         Buffer {
             wanted: 0,
+            only_counts: false,
             version: None,
             clock,
             events,
@@ -325,6 +357,7 @@ impl Buffer {
         self.version = Some(core.version());
         self.for_bytes = for_bytes;
         self.wanted = if part == Part::Events { self.events.active(core) } else { 0 };
+        self.only_counts = core.only_counts();
     }
 }
 
@@ -342,6 +375,11 @@ impl Sink for Buffer {
     #[inline(always)]
     fn wants_any(&self, mask: u16) -> bool {
         self.wanted & mask != 0
+    }
+
+    #[inline(always)]
+    fn only_counts(&self) -> bool {
+        self.only_counts
     }
 
     #[inline(always)]

@@ -50,4 +50,5 @@ pub use mode::{Mode, Part};
 pub use observer::{Communicator, During, Message, Observer};
 pub use session::{Ob1Model, Path};
 pub use state::NotFollowed;
+pub use table::Calls;
 pub use waits::{KeptWaiting, Origin, Received, TestFound, Waited};

@@ -51,7 +51,13 @@ impl Mode {
 
     #[inline(always)]
     fn of(number: u8) -> Mode {
-        [Mode::Profile, Mode::Trace, Mode::Log, Mode::Tool][usize::from(number).min(3)]
+        match number {
+            0 => Mode::Profile,
+            1 => Mode::Trace,
+            2 => Mode::Log,
+            3 => Mode::Tool,
+            _ => Mode::Threads,
+        }
     }
 }
 
@@ -60,7 +66,9 @@ impl Mode {
 pub(crate) struct Modes {
     /// What was asked for: [`Mode::Profile`], [`Mode::Trace`] or [`Mode::Tool`].
     wanted: AtomicU8,
-    /// What that has become with those who listen now.
+    /// What that has become with those who listen now, and with one thread.
+    with_one_thread: AtomicU8,
+    /// What it is: each call reads it.
     current: AtomicU8,
     threads: AtomicBool,
     /// Whether envelopes are taken in between calls, too.
@@ -72,6 +80,7 @@ impl Default for Modes {
         let tool = Mode::Tool as u8;
         Modes {
             wanted: AtomicU8::new(tool),
+            with_one_thread: AtomicU8::new(tool),
             current: AtomicU8::new(tool),
             threads: AtomicBool::new(false),
             between_calls: AtomicBool::new(false),
@@ -83,7 +92,7 @@ impl Modes {
     /// How calls are followed now.
     #[inline(always)]
     pub(crate) fn current(&self) -> Mode {
-        if self.has_threads() { Mode::Threads } else { Mode::of(self.current.load(Ordering::Relaxed)) }
+        Mode::of(self.current.load(Ordering::Relaxed))
     }
 
     /// Whether several threads use the state.
@@ -95,6 +104,7 @@ impl Modes {
     /// From now on several threads use the state.
     pub(crate) fn set_threads(&self) {
         self.threads.store(true, Ordering::Relaxed);
+        self.current.store(Mode::Threads as u8, Ordering::Relaxed);
     }
 
     /// From now on envelopes are taken in between calls, too.
@@ -111,14 +121,23 @@ impl Modes {
     /// Sets what is asked for.
     pub(crate) fn want(&self, mode: Mode) {
         self.wanted.store(mode as u8, Ordering::Relaxed);
-        self.current.store(mode as u8, Ordering::Relaxed);
+        self.set(mode);
     }
 
     /// Who listens has changed: whether there are `callbacks`. Gives whether the mode is another one now.
     pub(crate) fn listeners_changed(&self, callbacks: bool) -> bool {
         let wanted = Mode::of(self.wanted.load(Ordering::Relaxed));
         let mode = if callbacks && wanted.is_in_bulk() { Mode::Log } else { wanted };
-        self.current.swap(mode as u8, Ordering::Relaxed) != mode as u8
+        self.set(mode) != mode
+    }
+
+    /// The mode with one thread is this; what it was.
+    fn set(&self, mode: Mode) -> Mode {
+        let before = Mode::of(self.with_one_thread.swap(mode as u8, Ordering::Relaxed));
+        if !self.has_threads() {
+            self.current.store(mode as u8, Ordering::Relaxed);
+        }
+        before
     }
 }
 

@@ -54,16 +54,27 @@ impl Work<'_> {
 /// A blocking send: the envelope of a short message perhaps goes later.
 #[inline(always)]
 pub(crate) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
-    if tracker.mode(frame).is_in_bulk() {
-        let prompt = tracker.without_raising(frame, |work, _| {
-            work.bytes(sending.count, sending.datatype)
-                .is_some_and(|bytes| bytes <= work.tracker.parameters().inline_bytes)
-        });
-        if prompt == Some(true) {
-            return;
-        }
+    if tracker.mode(frame).is_in_bulk()
+        && (frame.short.are(sending.datatype, sending.count) || is_short(tracker, frame, sending))
+    {
+        return;
     }
     waiting_send(tracker, frame, sending);
+}
+
+/// Whether a message is so short that its envelope may come after it. Keeps which of the same datatype are.
+#[cold]
+#[inline(never)]
+fn is_short(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) -> bool {
+    let most = tracker.parameters().inline_bytes;
+    let of_one = tracker.without_raising(frame, |work, _| {
+        let bytes = work.bytes(sending.count, sending.datatype)?;
+        (bytes <= most).then(|| work.bytes(1, sending.datatype)).flatten()
+    });
+    let Some(of_one) = of_one.flatten() else { return false };
+    let fit = most.checked_div(of_one).map_or(i64::MAX, |fit| fit as i64);
+    frame.short.know(sending.datatype, fit);
+    true
 }
 
 /// A blocking send that may wait for the receiver: the envelope goes first.

@@ -3,7 +3,6 @@
 use std::io;
 
 use mpi_abi::{Abi, Family, pmpi, questions};
-use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
 use super::communicators::world_ranks;
@@ -51,7 +50,7 @@ impl Ob1Model {
     }
 
     /// The hook that follows the application's calls.
-    pub fn hook(self) -> &'static dyn Hook {
+    pub(crate) fn hook(self) -> &'static Calls {
         Box::leak(Box::new(Calls(self.0)))
     }
 

@@ -16,7 +16,7 @@ use super::completion::{
     Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, needs_status,
     own_status,
 };
-use super::frame::{Frame, Pending};
+use super::frame::{Frame, Pending, ShortSends};
 use super::mode::Part;
 use super::requests::{Persistent, Tracked};
 use super::sends::{Sending, blocking_send, isend_returned, keep_send, nonblocking_send, sent, waiting_send};
@@ -39,8 +39,8 @@ macro_rules! sending {
     };
 }
 
-/// The tracker as a hook of the interception.
-pub(crate) struct Calls(pub(crate) &'static Tracker);
+/// The model as a hook of the interception.
+pub struct Calls(pub(crate) &'static Tracker);
 
 impl Hook for Calls {
     #[rustfmt::skip]
@@ -77,64 +77,66 @@ impl Hook for Calls {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        self.0.with_frame_kept(here.slot(), |frame| {
-            frame.call.context = here.context(function, call) as u16;
-            // The most frequent ones first, without what the table of all needs.
-            let is_done = match call {
-                Call::Isend(_) => self.0.mode(frame).is_in_bulk(),
-                Call::Test(a) => self.0.tests_again(frame, a.request, &mut a.status),
-                _ => false,
-            };
-            if !is_done {
-                enter(self.0, frame, call);
-            }
-        });
+        // SAFETY: the interception never runs hooks inside hooks.
+        let frame = unsafe { self.0.frame_kept(here.slot()) };
+        frame.call.context = here.context(function, call) as u16;
+        // The most frequent ones first, without what the table of all needs.
+        let is_done = match call {
+            Call::Isend(_) => self.0.mode(frame).is_in_bulk(),
+            Call::Test(a) => self.0.tests_again(frame, a.request, &mut a.status),
+            _ => false,
+        };
+        if !is_done {
+            enter(self.0, frame, call);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         if self.0.is_unheard() && self.0.left_unheard(function) {
             return;
         }
         let success = code == self.0.abi.constants.success;
-        self.0.with_frame_kept(here.slot(), |frame| {
-            frame.call.context = here.context(function, call) as u16;
-            frame.call.left = Ticks(here.left(|| self.0.now().0));
-            // The most frequent ones first, as in `enter_in_thread`.
-            if let Call::Isend(a) = call {
-                isend_returned(self.0, frame, a, success);
-                frame.call.left.0 = 0;
-                return;
-            }
-            if success && self.polled_in_vain(frame, call) {
-                frame.call.left.0 = 0;
-                return;
-            }
-            if let Call::Irecv(a) = call
-                && success
-                && self.0.mode(frame).is_in_bulk()
-            {
-                // SAFETY: MPI has filled the request, because the call succeeded.
-                let handle = unsafe { a.request.read() }.word();
-                let (at, comm) = (self.0.posted_at(frame), a.comm.word());
-                let context = frame.call.context;
-                let post = Post { at, handle, comm, source: a.source, tag: a.tag, request: 0, context };
-                if self.0.post_later(frame, post) {
-                    frame.call.left.0 = 0;
-                    return;
-                }
-            }
-            // What was tested may be complete, and another request have its handle.
-            frame.call.tested_in_vain = None;
-            leave(self.0, frame, function, call, success);
-            frame.call.left.0 = 0;
-        });
+        // SAFETY: the interception never runs hooks inside hooks.
+        let frame = unsafe { self.0.frame_kept(here.slot()) };
+        frame.call.context = here.context(function, call) as u16;
+        frame.call.left = Ticks(here.left(|| self.0.now().0));
+        self.left(frame, function, call, success);
+        frame.call.left.0 = 0;
     }
 }
 
 impl Calls {
+    /// A call has returned, whose frame has its context and when that was.
+    #[inline(always)]
+    fn left(&self, frame: &mut Frame, function: FunctionId, call: &mut Call<'_>, success: bool) {
+        // The most frequent ones first, as in `enter_in_thread`.
+        if let Call::Isend(a) = call {
+            return isend_returned(self.0, frame, a, success);
+        }
+        if success && self.polled_in_vain(frame, call) {
+            return;
+        }
+        if let Call::Irecv(a) = call
+            && success
+            && self.0.mode(frame).is_in_bulk()
+        {
+            // SAFETY: MPI has filled the request, because the call succeeded.
+            let handle = unsafe { a.request.read() }.word();
+            let (at, comm) = (self.0.posted_at(frame), a.comm.word());
+            let context = frame.call.context;
+            let post = Post { at, handle, comm, source: a.source, tag: a.tag, request: 0, context };
+            if self.0.post_later(frame, post) {
+                return;
+            }
+        }
+        // What was tested may be complete, and another request have its handle.
+        frame.call.tested_in_vain = None;
+        leave(self.0, frame, function, call, success);
+    }
+
     /// The exit of a test or a probe that has found nothing: whether it is one.
     #[inline(always)]
     fn polled_in_vain(&self, frame: &mut Frame, call: &Call<'_>) -> bool {
@@ -161,6 +163,7 @@ macro_rules! persistent_send {
     }};
 }
 
+#[inline(always)]
 fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     if !matches!(call, Call::Iprobe(_)) {
         // It may be about requests.
@@ -292,6 +295,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Type_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
             let datatype = unsafe { a.datatype.read() };
+            frame.short = ShortSends::default();
             tracker.with_state(frame, |work, _| work.state.sizes.forget(datatype));
         }
         Call::Comm_free(a) => {
@@ -311,6 +315,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     }
 }
 
+#[inline(always)]
 fn leave(
     tracker: &'static Tracker,
     frame: &mut Frame,

@@ -459,14 +459,16 @@ impl Tracker {
         self.with_frame(|frame| self.with_state(frame, |work, _| user(work)))
     }
 
-    /// Works with the frame of the calling thread, which the interception keeps after its first call.
+    /// The frame of the calling thread, which the interception keeps after its first call.
+    ///
+    /// # Safety
+    /// Nobody uses it at the same time: it is asked for once in a hook.
     #[inline(always)]
-    pub(crate) fn with_frame_kept<R>(&self, kept: &ThreadSlot, user: impl FnOnce(&mut Frame) -> R) -> R {
+    pub(crate) unsafe fn frame_kept<'a>(&self, kept: &'a ThreadSlot) -> &'a mut Frame {
         let known = kept.get().cast::<Frame>();
         let frame = if known.is_null() { self.keep_frame(kept) } else { known };
-        // SAFETY: the frame is this thread's own, lives as long as the thread, and is used by one hook call at a time: the
-        // interception never runs hooks inside hooks.
-        user(unsafe { &mut *frame })
+        // SAFETY: the frame is this thread's own and lives as long as the thread, as the slot does; the caller promises the rest.
+        unsafe { &mut *frame }
     }
 
     #[cold]

@@ -174,6 +174,7 @@ impl Work<'_> {
             };
             self.count_received(&Origin { context, comm, queued }, &envelope, call.from);
         }
+        self.state.rows.row.emit(self.sink);
         self.state.rows.interval = Some(interval);
         true
     }
@@ -197,6 +198,7 @@ impl Work<'_> {
             rows.row.post(engine, self.sink, comm, request, (source, tag, context), at);
             rows.next += 1;
         }
+        rows.row.emit(self.sink);
         Ok(end < rows.posts.len())
     }
 
@@ -216,6 +218,7 @@ impl Work<'_> {
     #[inline(never)]
     fn end_row(&mut self, call: DeferredCall, interval: Option<CallInterval>) {
         let State { engine, deferred, rows, .. } = &mut *self.state;
+        rows.row.emit(self.sink);
         deferred.follow_first(call, interval);
         rows.row.give_up(engine, |receive, real| deferred.complete_in_first(receive, real));
         for place in std::mem::take(&mut rows.next)..rows.posts.len() {

@@ -7,7 +7,7 @@
 
 use mpit_events::Ticks;
 
-use crate::matching::{CommIndex, Completion, Engine, Envelope, ReceiveIndex, Sink, emit};
+use crate::matching::{CommIndex, Completion, Engine, Envelope, Event, ReceiveIndex, Sink, emit};
 
 /// Receives that are looked at for the first one of a sender: beyond it, lists are faster.
 const NEAR: usize = 16;
@@ -27,6 +27,42 @@ struct Receive {
     met: bool,
 }
 
+/// Searches that found nothing, one after the other in one communicator: each took as long as the first.
+#[derive(Clone, Copy, Debug)]
+struct InVain {
+    comm: CommIndex,
+    first: (Ticks, Ticks),
+    count: u16,
+}
+
+impl InVain {
+    const NONE: InVain = InVain { comm: CommIndex(0), first: (Ticks(0), Ticks(0)), count: 0 };
+
+    /// Adds one; gives those before it, where they were in another communicator, or are very many.
+    #[inline(always)]
+    fn add(&mut self, comm: CommIndex, times: (Ticks, Ticks)) -> Option<InVain> {
+        if self.count != 0 && self.comm == comm && self.count != u16::MAX {
+            self.count += 1;
+            return None;
+        }
+        let before = std::mem::replace(self, InVain { comm, first: times, count: 1 });
+        (before.count != 0).then_some(before)
+    }
+}
+
+/// Receives were posted, all of whose searches found nothing.
+fn emit_posted(sink: &mut impl Sink, posted: InVain) {
+    let InVain { comm, first, count } = posted;
+    sink.emit_several(Event::SearchUnexpectedEnd, comm, first, count);
+    sink.emit_several(Event::PostedInsert, comm, (first.1, first.1), count);
+}
+
+/// The posted receives were searched for messages, each of which has found the first one of its sender.
+fn emit_searched(sink: &mut impl Sink, searched: InVain) {
+    let InVain { comm, first, count } = searched;
+    sink.emit_several(Event::SearchPostedEnd, comm, first, count);
+}
+
 /// Receives in the order of posting, which a call is known to have completed.
 #[derive(Debug)]
 pub struct Row {
@@ -35,12 +71,16 @@ pub struct Row {
     first: usize,
     /// How many wait for theirs.
     unmet: usize,
+    /// For who only counts: searches for receives, and for messages, that are not emitted yet.
+    posted: InVain,
+    searched: InVain,
 }
 
 impl Row {
     /// A row without receives, and room for so many.
     pub fn with_capacity(receives: usize) -> Self {
-        Row { receives: Vec::with_capacity(receives), first: 0, unmet: 0 }
+        let (posted, searched) = (InVain::NONE, InVain::NONE);
+        Row { receives: Vec::with_capacity(receives), first: 0, unmet: 0, posted, searched }
     }
 
     /// Whether all its messages have come.
@@ -95,12 +135,30 @@ impl Row {
         now: Ticks,
     ) {
         let (begin, queued) = engine.search_in_vain(now);
-        let asked = (request, source, tag);
-        emit::post(sink, comm, begin, asked);
-        emit::search_ends(sink, comm, (begin, queued), asked);
-        emit::queued(sink, comm, queued, asked);
+        if sink.only_counts() {
+            if let Some(before) = self.posted.add(comm, (begin, queued)) {
+                emit_posted(sink, before);
+            }
+        } else {
+            let asked = (request, source, tag);
+            emit::post(sink, comm, begin, asked);
+            emit::search_ends(sink, comm, (begin, queued), asked);
+            emit::queued(sink, comm, queued, asked);
+        }
         self.receives.push(Receive { queued, request, comm, source, tag, context, met: false });
         self.unmet += 1;
+    }
+
+    /// Emits what [`post`](Row::post) and [`arrive`](Row::arrive) have left for later: before anything else is emitted, and after the
+    /// last post.
+    #[inline(always)]
+    pub fn emit(&mut self, sink: &mut impl Sink) {
+        if self.posted.count != 0 {
+            emit_posted(sink, std::mem::replace(&mut self.posted, InVain::NONE));
+        }
+        if self.searched.count != 0 {
+            emit_searched(sink, std::mem::replace(&mut self.searched, InVain::NONE));
+        }
     }
 
     /// A message comes in: the same as [`Engine::arrive_when`], where it takes a receive of the row, all of which are known to have
@@ -123,13 +181,20 @@ impl Row {
         }
         let (comm, found) = taken?;
         let (begin, end) = engine.search_in_vain(when());
-        emit::arrival(sink, comm, begin, envelope);
+        let only_counts = sink.only_counts();
+        if !only_counts {
+            emit::arrival(sink, comm, begin, envelope);
+        }
         let Receive { queued, request, context, .. } = self.receives[found];
         self.meet(found);
         engine.count_matched();
         emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag));
-        emit::arrival_searched(sink, comm, (begin, end), envelope);
-        emit::matched(sink, comm, request, envelope.bytes, end);
+        if !only_counts {
+            emit::arrival_searched(sink, comm, (begin, end), envelope);
+            emit::matched(sink, comm, request, envelope.bytes, end);
+        } else if let Some(before) = self.searched.add(comm, (begin, end)) {
+            emit_searched(sink, before);
+        }
         Some((context, comm, queued))
     }
 

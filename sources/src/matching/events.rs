@@ -174,6 +174,20 @@ pub trait Sink {
     #[inline(always)]
     fn unexpected_bytes(&mut self, _comm: CommIndex, _change: i64) {}
 
+    /// Whether who listens only counts: events that took the same time may be [several](Record::several) in one.
+    #[inline(always)]
+    fn only_counts(&self) -> bool {
+        false
+    }
+
+    /// Emits so many events at once, the first of which was from when to when, to who [only counts](Sink::only_counts).
+    #[inline(always)]
+    fn emit_several(&mut self, event: Event, comm: CommIndex, times: (Ticks, Ticks), count: u16) {
+        if self.wants(event) && count != 0 {
+            self.push(Record::several(self.index(event), comm.0, times, count));
+        }
+    }
+
     /// Emits an event, where somebody wants it.
     #[inline(always)]
     fn emit<P: Payload>(&mut self, event: Event, comm: CommIndex, time: Ticks, late: bool, payload: P) {

@@ -67,8 +67,8 @@ const fn lowest(bins: u64, index: usize) -> u64 {
 
 /// What counts durations. One thread at a time counts.
 pub trait Counts: Default {
-    /// Adds a duration in ticks.
-    fn record(&self, ticks: u64);
+    /// Adds a duration in ticks, so many times.
+    fn record(&self, ticks: u64, times: u32);
     /// Forgets all.
     fn clear(&self);
     /// The numbers as `profile.json` has them.
@@ -83,11 +83,17 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
     /// Adds a duration in ticks. A bin that is full stays so.
     #[inline(always)]
     pub fn record(&self, ticks: u64) {
-        self.total.add(ticks);
+        self.record_times(ticks, 1);
+    }
+
+    /// The same, so many times.
+    #[inline(always)]
+    fn record_times(&self, ticks: u64, times: u32) {
+        self.total.add(ticks.wrapping_mul(times.into()));
         self.shortest_inverted.raise(!ticks);
         self.longest.raise(ticks);
         let bin = &self.bins[index(BINS, ticks.min(LARGEST))];
-        bin.store(bin.load(Relaxed).saturating_add(1), Relaxed);
+        bin.store(bin.load(Relaxed).saturating_add(times), Relaxed);
     }
 
     /// Forgets all.
@@ -202,8 +208,8 @@ impl<const BINS: u64, const ALL: usize> Cell for DurationsIn<BINS, ALL> {
 
 impl Counts for Durations {
     #[inline(always)]
-    fn record(&self, ticks: u64) {
-        DurationsIn::record(self, ticks);
+    fn record(&self, ticks: u64, times: u32) {
+        self.record_times(ticks, times);
     }
 
     fn clear(&self) {
@@ -242,9 +248,9 @@ impl Brief {
 
 impl Counts for Brief {
     #[inline(always)]
-    fn record(&self, ticks: u64) {
-        self.count.add(1);
-        self.total.add(ticks);
+    fn record(&self, ticks: u64, times: u32) {
+        self.count.add(times.into());
+        self.total.add(ticks.wrapping_mul(times.into()));
         self.shortest_inverted.raise(!ticks);
         self.longest.raise(ticks);
     }
@@ -314,7 +320,7 @@ mod tests {
         let (whole, joined, brief) = (Box::<Durations>::default(), Brief::default(), Brief::default());
         for ticks in [200, 0, 400] {
             whole.record(ticks);
-            brief.record(ticks);
+            brief.record(ticks, 1);
         }
         Counts::join(&joined, &whole);
         let expected = profile::Times { times: profile::Histogram::default(), ..whole.stats(1000) };

@@ -30,13 +30,18 @@ pub type Queue = QueueOf<Durations>;
 
 impl<D: Counts> QueueOf<D> {
     /// An entry came in at `time` ticks.
-    #[inline]
     pub fn insert(&self, time: u64) {
+        self.insert_several(time, 1);
+    }
+
+    /// So many entries came in, one after the other, the first of them at `time` ticks.
+    #[inline]
+    pub fn insert_several(&self, time: u64, entries: u16) {
         let length = self.length.get() as i64;
         if length == 0 {
             self.populated_since.set(time);
         }
-        let length = length.wrapping_add(1);
+        let length = length.wrapping_add(entries.into());
         self.length.set(length as u64);
         if length > self.longest.get() as i64 {
             self.longest.set(length as u64);
@@ -46,7 +51,7 @@ impl<D: Counts> QueueOf<D> {
     /// An entry that had come in at `since` left at `time` ticks.
     #[inline]
     pub fn remove(&self, since: u64, time: u64) {
-        self.lifetimes.record(time.saturating_sub(since));
+        self.lifetimes.record(time.saturating_sub(since), 1);
         let length = (self.length.get() as i64).wrapping_sub(1);
         self.length.set(length as u64);
         if length == 0 {
@@ -144,9 +149,14 @@ pub type Searches = SearchesOf<Durations>;
 
 impl<D: Counts> SearchesOf<D> {
     /// A search that began at `since` ended at `time` ticks.
-    #[inline]
     pub fn end(&self, since: u64, time: u64) {
-        self.0.record(time.saturating_sub(since));
+        self.end_several(since, time, 1);
+    }
+
+    /// The same, and so many took as long, this one among them.
+    #[inline]
+    pub fn end_several(&self, since: u64, time: u64, searches: u16) {
+        self.0.record(time.saturating_sub(since), searches.into());
     }
 
     /// The numbers as `profile.json` has them.

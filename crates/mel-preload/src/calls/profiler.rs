@@ -9,9 +9,9 @@ use mpi_abi::questions::TypeSizes;
 use mpi_abi::{Abi, Handle, StatusPtr};
 use mpi_functions::{Direction, STORED};
 use mpi_intercept::under_way::UnderWay;
-use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, Outer, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
-use mpit_sources::calls::{During, KeptWaiting, NotFollowed, Observer, Received, TestFound, Waited};
+use mpit_sources::calls::{Calls, During, KeptWaiting, NotFollowed, Observer, Received, TestFound, Waited};
 use mpit_sources::matching::Truth;
 use mpit_sources::transfers::Transfer;
 
@@ -321,7 +321,7 @@ impl CallProfiler {
 }
 
 impl mpi_intercept::Contexts for CallProfiler {
-    #[inline]
+    #[inline(always)]
     fn find(&self, slot: &ThreadSlot, site: usize, function: FunctionId, call: &Call<'_>) -> u32 {
         let Some(contexts) = self.contexts.get() else { return 0 };
         // SAFETY: a profiler is made by `new` only, which leaks it.
@@ -344,6 +344,27 @@ impl mpi_intercept::Contexts for CallProfiler {
     }
 }
 
+impl Outer for CallProfiler {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.clock.now().0
+    }
+
+    #[inline(always)]
+    fn enter_last(&self, here: InThread<'_>) -> u64 {
+        let Some(contexts) = self.contexts.get() else { return self.now() };
+        code::entered();
+        let now = self.now();
+        let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
+        if !thread.is_null() {
+            // SAFETY: the slot leads to this thread's state; see `find`.
+            let number = unsafe { (*thread).number };
+            contexts.table.thread(number).enter(here.context_found(), now);
+        }
+        now
+    }
+}
+
 impl Hook for CallProfiler {
     fn wants(&self, function: FunctionId) -> Wants {
         match self.kinds[function.index()] {
@@ -358,20 +379,13 @@ impl Hook for CallProfiler {
         self.counts_calls_of(function)
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        let Some(contexts) = self.contexts.get() else { return };
-        code::entered();
-        let context = here.context(function, call);
-        let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
-        if !thread.is_null() {
-            // SAFETY: the slot leads to this thread's state; see `find`.
-            let number = unsafe { (*thread).number };
-            contexts.table.thread(number).enter(context, self.clock.now().0);
-        }
+        let _ = here.context(function, call);
+        self.enter_last(here);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let Some(contexts) = self.contexts.get() else { return };
         code::left(function);
@@ -507,6 +521,10 @@ impl Observer for CallProfiler {
 impl Consumer for CallProfiler {
     fn hooks(&'static self) -> Vec<&'static dyn Hook> {
         vec![self]
+    }
+
+    fn straighten(&'static self, model: &'static Calls) {
+        mpi_intercept::straighten(self, model);
     }
 
     fn observers(&'static self) -> Vec<&'static dyn Observer> {

@@ -62,13 +62,21 @@ pub(super) struct Around<'a> {
 impl ByCommunicator {
     /// The row in which an event of the communicator at this place is counted; none where that is the only one so far.
     #[inline(always)]
-    pub(super) fn row(&mut self, place: u32, around: &Around<'_>) -> Option<u32> {
+    pub(super) fn row(
+        &mut self,
+        place: u32,
+        around: impl FnOnce(&mut dyn FnMut(&Around<'_>)),
+    ) -> Option<u32> {
         match self.who {
             Who::Only(only) if only == place => None,
             Who::Several if (place as usize) < self.rows.len() && self.rows[place as usize] != NONE => {
                 Some(self.rows[place as usize])
             }
-            _ => self.find(place, around),
+            _ => {
+                let mut found = None;
+                around(&mut |around| found = self.find(place, around));
+                found
+            }
         }
     }
 
@@ -217,14 +225,14 @@ mod tests {
 
         fn insert(&mut self, place: u32) {
             self.now += 10;
-            let row = self.around(|place| place + 1, |rows, around| rows.row(place, around));
+            let row = self.around(|place| place + 1, |rows, around| rows.row(place, |find| find(around)));
             self.table.queues(self.sets[self.current].0).posted.insert(self.now);
             row.iter().for_each(|row| self.table.communicator_queues(*row).posted.insert(self.now));
         }
 
         fn remove(&mut self, place: u32, since: u64) {
             self.now += 10;
-            let row = self.around(|place| place + 1, |rows, around| rows.row(place, around));
+            let row = self.around(|place| place + 1, |rows, around| rows.row(place, |find| find(around)));
             self.table.queues(self.sets[self.current].0).posted.remove(since, self.now);
             row.iter().for_each(|row| self.table.communicator_queues(*row).posted.remove(since, self.now));
         }
@@ -320,7 +328,7 @@ mod tests {
         both.insert(2);
         both.remove(2, 10);
         both.around(|_| 9, |rows, around| rows.forget_place(2, around));
-        let row = both.around(|_| 9, |rows, around| rows.row(2, around)).unwrap();
+        let row = both.around(|_| 9, |rows, around| rows.row(2, |find| find(around))).unwrap();
         both.table.communicator_queues(row).posted.insert(50);
         assert_eq!(both.counted().iter().map(|row| (row.0, row.1)).collect::<Vec<_>>(), [(3, 1), (9, 1)]);
     }

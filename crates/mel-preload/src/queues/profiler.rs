@@ -21,14 +21,16 @@ const MOST_PHASES: usize = 32;
 
 /// Everything that runs per event.
 #[inline(always)]
-fn count<D: Counts>(queues: &QueuesOf<D>, what: QueueChange, since: u64, time: u64) {
+fn count<D: Counts>(queues: &QueuesOf<D>, what: QueueChange, record: &Record) {
+    let (since, time) = (record.since.0, record.ticks.0);
     match what {
-        QueueChange::PostedInsert => queues.posted.insert(time),
+        QueueChange::PostedInsert => queues.posted.insert_several(time, record.count()),
+        // Each entry has been there for as long as it was.
         QueueChange::PostedRemove => queues.posted.remove(since, time),
-        QueueChange::UnexpectedInsert => queues.unexpected.insert(time),
+        QueueChange::UnexpectedInsert => queues.unexpected.insert_several(time, record.count()),
         QueueChange::UnexpectedRemove => queues.unexpected.remove(since, time),
-        QueueChange::PostedSearchEnd => queues.posted_search.end(since, time),
-        QueueChange::UnexpectedSearchEnd => queues.unexpected_search.end(since, time),
+        QueueChange::PostedSearchEnd => queues.posted_search.end_several(since, time, record.count()),
+        QueueChange::UnexpectedSearchEnd => queues.unexpected_search.end_several(since, time, record.count()),
         QueueChange::Nothing => {}
     }
 }
@@ -66,22 +68,27 @@ impl BulkListener for Listener {
                 // Before it is counted in the whole queues, which may be all that there is of a communicator so far.
                 let own = match self.registry {
                     Some(registry) if !record.internal && what != QueueChange::Nothing => {
-                        self.around(table, registry, |around| by_communicator.row(record.object, around))
+                        by_communicator.row(record.object, |find| self.around(table, registry, find))
                     }
                     _ => None,
                 };
-                count(queues, what, record.since.0, record.ticks.0);
+                count(queues, what, record);
                 if let Some(row) = own {
-                    count(table.communicator_queues(row), what, record.since.0, record.ticks.0);
+                    count(table.communicator_queues(row), what, record);
                 }
             }
         });
+    }
+
+    fn counts(&self) -> bool {
+        true
     }
 }
 
 impl Listener {
     /// What the rows of communicators need. For who counts.
-    #[inline(always)]
+    #[cold]
+    #[inline(never)]
     fn around<R>(&self, table: &ProfileTable, registry: &Registry, with: impl FnOnce(&Around<'_>) -> R) -> R {
         let number = |place| registry.number_at(place);
         let whole = |each: &mut dyn FnMut(&Queues, u16, bool)| {
