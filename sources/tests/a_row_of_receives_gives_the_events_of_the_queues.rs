@@ -3,10 +3,14 @@
 #![allow(missing_docs)]
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{Notes, QUEUE, Senders, arrive, engine};
 use mpit_events::Ticks;
 use mpit_sources::Row;
-use mpit_sources::matching::{CommIndex, Completed, Completion, EAGER_LIMIT, Engine, Envelope, ReceiveIndex};
+use mpit_sources::matching::{
+    CommIndex, Completed, Completion, EAGER_LIMIT, Engine, Envelope, Event, ReceiveIndex,
+};
 use mpit_sources::progress_model::{CallInterval, Copying};
 use proptest::prelude::*;
 
@@ -78,6 +82,7 @@ impl Model {
             let request = self.engine.identity();
             row.post(&mut self.engine, &mut self.notes, self.comm, request, (asked.0, asked.1, 0), at);
         }
+        row.emit(&mut self.notes);
         let mut interval = self.interval(round.waited);
         for _ in 0..row.unmet() {
             interval.completes(Completed::Waits, Copying::default());
@@ -89,6 +94,7 @@ impl Model {
             .is_some()
         });
         let taken = taken.count();
+        row.emit(&mut self.notes);
         let mut completed = Vec::new();
         row.give_up(&mut self.engine, |receive, real| completed.push((receive, real)));
         for &(receive, real) in &completed {
@@ -100,6 +106,35 @@ impl Model {
         self.end(&completed);
         taken
     }
+}
+
+/// What who counts has counted of the queues: how often each event took how long, and the lengths of the posted queue when it was
+/// longest and now.
+fn counts(model: &Model) -> (BTreeMap<(usize, u64), u64>, i64, i64) {
+    let (mut times, mut longest, mut length) = (BTreeMap::new(), 0, 0);
+    for record in &model.notes.records {
+        let count = u64::from(record.count());
+        let is = |event| model.notes.is(record, event);
+        if is(Event::PostedInsert) {
+            length += count as i64;
+        }
+        if is(Event::PostedRemove) {
+            length -= count as i64;
+        }
+        longest = longest.max(length);
+        let events = [
+            Event::PostedInsert,
+            Event::PostedRemove,
+            Event::UnexInsert,
+            Event::UnexRemove,
+            Event::SearchPostedEnd,
+            Event::SearchUnexpectedEnd,
+        ];
+        if let Some(event) = events.into_iter().position(is) {
+            *times.entry((event, record.ticks.since(record.since))).or_default() += count;
+        }
+    }
+    (times, longest, length)
 }
 
 fn lines(model: &Model) -> Vec<String> {
@@ -158,6 +193,18 @@ proptest! {
         }
         prop_assert_eq!(single.engine.close(&mut single.notes), row.engine.close(&mut row.notes));
         prop_assert_eq!(lines(&single), lines(&row));
+    }
+
+    #[test]
+    fn who_counts_counts_as_many(rounds in rounds()) {
+        let (mut single, mut row) = (Model::new(), Model::new());
+        row.notes.only_counts = true;
+        for round in &rounds {
+            single.one_by_one(round);
+            row.in_row(round);
+            prop_assert_eq!(counts(&single), counts(&row));
+        }
+        prop_assert!(row.notes.records.len() <= single.notes.records.len());
     }
 }
 

@@ -9,7 +9,9 @@ use std::{
 };
 
 use mpi_abi::{Abi, Handle, StatusLayout, StatusPtr, questions};
-use mpi_intercept::{Call, FunctionId, Hook, InThread, register};
+use mpi_intercept::{
+    Call, Contexts, FunctionId, Hook, InThread, Outer, ThreadSlot, Wants, register, set_contexts, straighten,
+};
 
 /// Storage for the statuses that replace the ignored ones.
 #[repr(align(8))]
@@ -168,9 +170,49 @@ impl Hook for Sites {
     }
 }
 
+/// Gives contexts, and prints what comes its straight way.
+struct Outermost;
+
+impl Contexts for Outermost {
+    fn find(&self, _: &ThreadSlot, _: usize, function: FunctionId, _: &Call<'_>) -> u32 {
+        function.index() as u32 + 1
+    }
+}
+
+impl Hook for Outermost {
+    fn wants(&self, function: FunctionId) -> Wants {
+        if function == FunctionId::Irecv { Wants::Leave } else { Wants::Both }
+    }
+
+    fn wants_time(&self, _: FunctionId) -> bool {
+        true
+    }
+
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, _: c_int) {
+        let context = here.context(function, call);
+        let found = FunctionId::from_index(context.wrapping_sub(1) as usize);
+        let (entered, left) = (here.entered(), here.left(|| 2));
+        say(&format!("left {} {} {entered} {left}", function.name(), found == Some(function)));
+    }
+}
+
+impl Outer for Outermost {
+    fn now(&self) -> u64 {
+        1
+    }
+
+    fn enter_last(&self, here: InThread<'_>) -> u64 {
+        let function = FunctionId::from_index(here.context_found().wrapping_sub(1) as usize);
+        say(&format!("straight {}", function.map_or("nowhere", FunctionId::name)));
+        1
+    }
+}
+
 fn startup(abi: &'static Abi) {
     static ENTERING: Panic = Panic { entering: true, function: FunctionId::Send, calls: AtomicU32::new(0) };
     static LEAVING: Panic = Panic { entering: false, function: FunctionId::Send, calls: AtomicU32::new(0) };
+    static OUTERMOST: Outermost = Outermost;
+    static SECOND: Order = Order("second");
     let what = std::env::var("MEDDLE").unwrap_or_default();
     let hooks: &[&'static dyn Hook] = match what.as_str() {
         "status" => &[&ReplaceStatus],
@@ -180,6 +222,11 @@ fn startup(abi: &'static Abi) {
         "panic-startup" => panic!("as it was asked to"),
         "sites" => &[&Sites],
         "order" => &[&Order("first"), &Order("second")],
+        "straight" => &[&OUTERMOST, &SECOND],
+        "straight-status" => &[&OUTERMOST, &ReplaceStatus],
+        "straight-panic-enter" => &[&OUTERMOST, &ENTERING],
+        "straight-panic-leave" => &[&OUTERMOST, &LEAVING],
+        "straight-and-another" => &[&OUTERMOST, &SECOND, &Sites],
         "stop" => {
             let _ = register(&Order("unseen"));
             mpi_intercept::stop();
@@ -196,6 +243,14 @@ fn startup(abi: &'static Abi) {
     };
     for hook in hooks {
         let _ = register(*hook);
+    }
+    set_contexts(&OUTERMOST);
+    match what.as_str() {
+        "straight" | "straight-and-another" => straighten(&OUTERMOST, &SECOND),
+        "straight-status" => straighten(&OUTERMOST, &ReplaceStatus),
+        "straight-panic-enter" => straighten(&OUTERMOST, &ENTERING),
+        "straight-panic-leave" => straighten(&OUTERMOST, &LEAVING),
+        _ => {}
     }
 }
 

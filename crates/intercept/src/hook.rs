@@ -341,7 +341,8 @@ pub fn ask_again() {
 
 /// The place of a hook that is registered.
 pub(crate) fn place_of(hook: &'static dyn Hook) -> Option<usize> {
-    let is_it = |one: &OnceLock<&'static dyn Hook>| one.get().is_some_and(|one| std::ptr::addr_eq(*one, hook));
+    let is_it =
+        |one: &OnceLock<&'static dyn Hook>| one.get().is_some_and(|one| std::ptr::addr_eq(*one, hook));
     HOOKS.iter().position(is_it)
 }
 

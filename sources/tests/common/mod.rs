@@ -15,13 +15,15 @@ pub struct Notes {
     time: Cell<u64>,
     pub records: Vec<Record>,
     pub lost: u64,
+    /// Whether several events may be one record.
+    pub only_counts: bool,
 }
 
 impl Default for Notes {
     fn default() -> Self {
         let core = Core::new();
         let events = Ob1Events::register(&core, "").unwrap();
-        Notes { core, events, time: Cell::new(0), records: Vec::new(), lost: 0 }
+        Notes { core, events, time: Cell::new(0), records: Vec::new(), lost: 0, only_counts: false }
     }
 }
 
@@ -34,6 +36,9 @@ impl Sink for Notes {
     }
     fn wants_any(&self, _: u16) -> bool {
         true
+    }
+    fn only_counts(&self) -> bool {
+        self.only_counts
     }
     fn now(&self) -> Ticks {
         self.time.set(self.time.get() + 1);
