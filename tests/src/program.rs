@@ -182,7 +182,8 @@ pub fn compile_verdicts(mpi: &Mpi, name: &str) -> PathBuf {
 /// If it does not compile.
 pub fn compile_preloadable(mpi: &Mpi, name: &str) -> PathBuf {
     let source = root().join("tests/programs/special").join(format!("{name}.c"));
-    compile(mpi, &source, &[&source], &["-shared".into(), "-fPIC".into()])
+    let include = format!("-I{}", root().join("include").display()).into();
+    compile(mpi, &source, &[&source], &["-shared".into(), "-fPIC".into(), include])
 }
 
 /// Compiles `programs/special/NAME.c`: a program that uses the events interface, from `libmpit_events.so`.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mel_tests::artifacts::{built, fresh_dir};
 use mel_tests::instructions::in_dumps;
-use mel_tests::{Job, Mpi, compile_special};
+use mel_tests::{Job, Mpi, compile_preloadable, compile_special};
 
 /// Rounds that `cost.c` counts.
 const CALLS: u64 = 1000;
@@ -65,16 +65,20 @@ fn a_loop_that_polls_is_cheap() {
 #[test]
 #[ignore = "slow"]
 fn the_library_of_events_is_free_without_a_tool() {
-    let events = built("libmpit_events.so");
+    let events = built("libmpit_events.so").display().to_string();
     // Elsewhere the library follows from the start.
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name.starts_with("openmpi")) {
-        let scratch = fresh_dir();
-        let job = Job::new(mpi, 1, "valgrind").through_env("LD_PRELOAD", &events);
-        let kinds = ["test", "test_and_iprobe", "to_oneself"];
-        let found = measure(mpi, job, "/libmpit_events.so", &kinds, scratch.path());
-        println!("{}: {found:?}", mpi.name);
-        for (kind, calls) in kinds.iter().zip([1, 2, 3]) {
-            assert!((1..=30 * calls).contains(&found[*kind]), "{}: {kind}: {found:?}", mpi.name);
+        // A tool that listens to nothing is none.
+        let tool = compile_preloadable(mpi, "listens_to_events");
+        for preloaded in [events.clone(), format!("{} {events}", tool.display())] {
+            let scratch = fresh_dir();
+            let job = Job::new(mpi, 1, "valgrind").through_env("LD_PRELOAD", &preloaded).env("LISTEN", "no");
+            let kinds = ["test", "test_and_iprobe", "to_oneself"];
+            let found = measure(mpi, job, "/libmpit_events.so", &kinds, scratch.path());
+            println!("{} {preloaded}: {found:?}", mpi.name);
+            for (kind, calls) in kinds.iter().zip([1, 2, 3]) {
+                assert!((1..=30 * calls).contains(&found[*kind]), "{}: {kind}: {found:?}", mpi.name);
+            }
         }
     }
 }

@@ -41,6 +41,7 @@ entry_points! {
         let token = unsafe { object::token(core, kind, obj_handle) }?;
         let hints = hints::in_info(info)?;
         let registration = core.alloc(index, token)?;
+        mpi_intercept::listen();
         hints::replace((registration, None), hints);
         lives(registration);
         event_registration.set(registration);

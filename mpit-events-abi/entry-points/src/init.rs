@@ -60,7 +60,6 @@ fn init(required: c_int, provided: *mut c_int, profiling: bool) -> Result<(), Fa
             INITIALIZED.fetch_add(1, Ordering::AcqRel);
             // Before anything of ours is asked for: what the MPI has now keeps the MPI's numbers.
             compose::refresh();
-            mpi_intercept::listen();
         }
         Ok(())
     })

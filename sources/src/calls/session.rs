@@ -50,7 +50,7 @@ impl Ob1Model {
     }
 
     /// The hook that follows the application's calls.
-    pub(crate) fn hook(self) -> &'static Calls {
+    pub fn hook(self) -> &'static Calls {
         Box::leak(Box::new(Calls(self.0)))
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Unheard {
     lasts: AtomicBool,
     /// Nonblocking receives have been posted, or requests started.
     posted: AtomicBool,
-    /// It is over, and such receives may still be there.
+    /// It is over, and such receives may still be there, or have got what has come.
     suspects: AtomicBool,
 }
 
@@ -67,7 +67,10 @@ impl Tracker {
 
     fn begin_late(&'static self) {
         self.outside_of_calls(|work| work.state.engine.begin_late());
-        self.unheard.suspects.store(self.unheard.posted.load(Ordering::Relaxed), Ordering::Relaxed);
+        // What has come until now may have been for a receive that nobody followed, in the call before this one.
+        let has_come = !self.waiting_in_ring(1).is_empty();
+        let suspects = has_come || self.unheard.posted.load(Ordering::Relaxed);
+        self.unheard.suspects.store(suspects, Ordering::Relaxed);
         self.unheard.lasts.store(false, Ordering::Relaxed);
     }
 

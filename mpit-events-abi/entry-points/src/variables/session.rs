@@ -25,6 +25,8 @@ entry_points! {
             None => None,
         };
         pe_session.set(variables().create_session(created));
+        // A variable that is asked for later has what is in the queues then.
+        mpi_intercept::listen();
         Ok(())
     }
 
