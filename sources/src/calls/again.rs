@@ -69,7 +69,7 @@ impl Work<'_> {
         if !self.tracker.behind.load(Relaxed) {
             return true;
         }
-        let nothing = self.state.rows.is_empty() && self.state.posts.is_empty() && self.passes_vain_poll();
+        let nothing = self.state.passes_only_vain_poll();
         if nothing {
             self.tracker.behind.store(false, Relaxed);
         }

@@ -26,6 +26,34 @@ const MOST_UNMET: usize = 1024;
 /// So many receives are remembered that were found complete and are not completed yet.
 const MOST_SEEN: usize = 16;
 
+impl State {
+    /// Follows what is deferred where that is no more than a call that has completed nothing, and for which nothing has come: most tests
+    /// of a loop are like that, and nothing changes. Whether it was so.
+    #[inline(always)]
+    pub(crate) fn passes_vain_poll(&mut self) -> bool {
+        let State { deferred, routes, model, inbox, tally, .. } = self;
+        let in_vain = deferred.is_one_poll()
+            && routes.ring.as_ref().is_none_or(Ring::has_none)
+            && !model.has_leftover()
+            && inbox.is_empty()
+            && !tally.has_any();
+        if in_vain {
+            model.begin_anew();
+            deferred.advance();
+        }
+        in_vain
+    }
+
+    /// The same, where nothing else waits to be followed, nor to be raised.
+    #[inline(always)]
+    pub(crate) fn passes_only_vain_poll(&mut self) -> bool {
+        self.rows.is_empty()
+            && self.posts.is_empty()
+            && self.between_calls.is_empty()
+            && self.passes_vain_poll()
+    }
+}
+
 impl Work<'_> {
     /// A call has polled since `entered`, and waited for this: the model will follow later. The receives that it has
     /// completed are added by [`Deferred::keep`](super::deferred::Deferred::keep).
@@ -107,7 +135,7 @@ impl Work<'_> {
         if !self.state.rows.is_empty() {
             return self.follow_row();
         }
-        if self.passes_vain_poll() {
+        if self.state.passes_vain_poll() {
             return false;
         }
         let Some(call) = self.state.deferred.next() else { return false };
@@ -140,23 +168,6 @@ impl Work<'_> {
             self.end_tally(&call);
         }
         self.state.deferred.advance()
-    }
-
-    /// Follows what is deferred where that is no more than a call that has completed nothing, and for which nothing has come: most tests
-    /// of a loop are like that, and nothing changes. Whether it was so.
-    #[inline(always)]
-    pub(crate) fn passes_vain_poll(&mut self) -> bool {
-        let State { deferred, routes, model, inbox, tally, .. } = &mut *self.state;
-        let in_vain = deferred.is_one_poll()
-            && routes.ring.as_ref().is_none_or(Ring::has_none)
-            && !model.has_leftover()
-            && inbox.is_empty()
-            && !tally.has_any();
-        if in_vain {
-            model.begin_anew();
-            deferred.advance();
-        }
-        in_vain
     }
 
     /// The call that is being followed, since `from`, has got this message, by this receive.

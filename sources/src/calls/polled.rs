@@ -28,28 +28,44 @@ impl Tracker {
     /// one thread calls MPI, nothing was posted before, and the call was too short for the thread to be descheduled in it.
     #[inline(always)]
     pub(crate) fn polled_in_vain(&'static self, frame: &mut Frame) {
-        let Current { entered, left, context, .. } = frame.call;
-        let took = left.since(entered);
-        let is_short = took <= self.parameters().may_be_descheduled;
-        let deferred = is_short && self.has_home() && self.current_mode().defers() && {
-            self.state.with(|state| state.defer_vain_poll(entered.plus(took / 2), left, context))
-                == Some(true)
-        };
-        if deferred {
-            self.behind.store(true, Ordering::Relaxed);
-            frame.call.entered = Ticks(0);
-        } else {
+        let Current { entered, left, .. } = frame.call;
+        let middle = entered.plus(left.since(entered) / 2);
+        if !self.deferred_straight(frame, middle, Polling::Once) {
             self.polled_once(frame);
         }
     }
 
-    /// [`polled`](Tracker::polled), in a collective operation.
+    /// [`polled`](Tracker::polled), in a collective operation. Straight where one thread calls MPI, nothing was posted before, and the call
+    /// was too short for the thread to be descheduled in it.
+    #[inline(always)]
     pub(crate) fn operated_together(&'static self, frame: &mut Frame) {
+        if !self.deferred_straight(frame, frame.call.entered, Polling::Together) {
+            self.operated_at_length(frame);
+        }
+    }
+
+    #[inline(never)]
+    fn operated_at_length(&'static self, frame: &mut Frame) {
         if self.current_mode().defers() {
             return self.defer(frame, Awaits::Others, Polling::Together);
         }
         self.take_in(frame);
         frame.call.entered = Ticks(0);
+    }
+
+    /// The call has polled since `from` and completed nothing: whether that is deferred, where nothing else is to be done for it.
+    #[inline(always)]
+    fn deferred_straight(&'static self, frame: &mut Frame, from: Ticks, polling: Polling) -> bool {
+        let Current { entered, left, context, .. } = frame.call;
+        let is_short = left.since(entered) <= self.parameters().may_be_descheduled;
+        let deferred = is_short && self.has_home() && self.current_mode().defers() && {
+            self.state.with(|state| state.defer_vain_poll((from, left), polling, context)) == Some(true)
+        };
+        if deferred {
+            self.behind.store(true, Ordering::Relaxed);
+            frame.call.entered = Ticks(0);
+        }
+        deferred
     }
 
     #[inline(always)]
@@ -74,14 +90,14 @@ impl Tracker {
 }
 
 impl State {
-    /// A call has polled once, and completed nothing: the model will follow. Not where receives were posted before it, or much waits to be
+    /// A call has polled, and completed nothing: the model will follow. Not where receives were posted before it, or much waits to be
     /// followed: whether it is deferred.
     #[inline(always)]
-    fn defer_vain_poll(&mut self, from: Ticks, until: Ticks, context: u16) -> bool {
+    fn defer_vain_poll(&mut self, (from, until): (Ticks, Ticks), polling: Polling, context: u16) -> bool {
         if !self.posts.is_empty() || self.deferred.is_full() || !self.between_calls.is_empty() {
             return false;
         }
-        let (awaits, polling) = (Awaits::Others, Polling::Once);
+        let awaits = Awaits::Others;
         let call =
             DeferredCall { from, until, first: 0, end: 0, awaits, polling, descheduled: false, context };
         self.deferred.add(call);

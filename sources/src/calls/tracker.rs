@@ -531,11 +531,22 @@ impl Tracker {
     /// Lets the model catch up with the calls that were deferred.
     #[inline]
     pub(crate) fn catch_up(&'static self, frame: &mut Frame) {
-        if !self.behind.load(Ordering::Relaxed) {
-            return;
+        if self.behind.load(Ordering::Relaxed) && !self.passes_straight() {
+            self.exchange();
+            while self.with_state(frame, |work, _| work.catch_up_some()) == Some(true) {}
         }
-        self.exchange();
-        while self.with_state(frame, |work, _| work.catch_up_some()) == Some(true) {}
+    }
+
+    /// The model catches up with a call that has polled in vain, where one thread calls MPI and that is all that is to be done.
+    #[inline(always)]
+    fn passes_straight(&self) -> bool {
+        let passes = self.has_home()
+            && !self.mail.is_open()
+            && self.state.with(State::passes_only_vain_poll) == Some(true);
+        if passes {
+            self.behind.store(false, Ordering::Relaxed);
+        }
+        passes
     }
 
     /// Lets the model catch up where calls are not deferred, or so many were that it is [due](Work::is_due).

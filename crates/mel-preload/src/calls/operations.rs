@@ -1,10 +1,9 @@
 //! Collective operations of this process: how many there were on each communicator, and those that have a request, from their start
 //! until they are complete.
 //!
-//! Cost: a short lock for each operation.
+//! Cost: a short lock for each operation where several threads call MPI.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use mpit_sources::Serial;
 use mpit_sources::calls::During;
 use rustc_hash::FxHashMap;
 
@@ -24,7 +23,7 @@ pub(super) struct Operation {
 
 /// All operations. Who holds them adds operations to the table.
 #[derive(Debug, Default)]
-pub(super) struct Operations(Mutex<State>);
+pub(super) struct Operations(Serial<State>);
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -39,8 +38,20 @@ pub(super) struct State {
 }
 
 impl Operations {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Works with them; nobody does inside of that.
+    #[inline(always)]
+    pub(super) fn with<R>(&self, user: impl FnOnce(&mut State) -> R) -> Option<R> {
+        self.0.with(user)
+    }
+
+    /// From now on there is no lock.
+    ///
+    /// # Safety
+    /// As for [`Serial::leave_to_one_thread`]: the program's threads do not call MPI at the same time.
+    pub(super) unsafe fn leave_to_one_thread(&self) {
+        // SAFETY: the caller promises it; a thread of ours that follows calls, too, shares the model's state first, and uses this
+        // under the model's lock.
+        unsafe { self.0.leave_to_one_thread() };
     }
 }
 

@@ -224,18 +224,19 @@ impl CallProfiler {
             key.map(|key| key.communicator).filter(|communicator| *communicator != 0)
         };
         if let Some(communicator) = known.map(|known| known.number).or_else(of_closed) {
-            let mut operations = self.operations.lock();
-            let number = operations.count(communicator);
             let root = transfer.as_ref().map_or(0, root);
-            let kind = match self.kinds[function.index()] {
-                Kind::StartsCollective => {
-                    operations.started(Operation { communicator, number, root }, made.left);
-                    IntervalKind::Started
-                }
-                _ => IntervalKind::Collective,
-            };
-            let times = (made.entered, made.left);
-            contexts.table.add_part_of_collective(kind, made.context, (number, root), times);
+            self.operations.with(|operations| {
+                let number = operations.count(communicator);
+                let kind = match self.kinds[function.index()] {
+                    Kind::StartsCollective => {
+                        operations.started(Operation { communicator, number, root }, made.left);
+                        IntervalKind::Started
+                    }
+                    _ => IntervalKind::Collective,
+                };
+                let times = (made.entered, made.left);
+                contexts.table.add_part_of_collective(kind, made.context, (number, root), times);
+            });
         }
     }
 
@@ -285,8 +286,8 @@ impl CallProfiler {
         let least = SHORT_POLLING_MICROSECONDS * self.microsecond;
         if let Some(polled) = polled.filter(|polled| polled.waited >= least) {
             self.waits.polled(contexts, made.context, polled, self.probed_source(call));
-            let mut operations = self.operations.lock();
-            if let Some(operation) = operations.tested(made.left).filter(|_| polled.is_waiting()) {
+            let operation = self.operations.with(|operations| operations.tested(made.left)).flatten();
+            if let Some(operation) = operation.filter(|_| polled.is_waiting()) {
                 self.waits.completed(contexts, made.context, operation, (polled.begin, polled.end));
             }
         }
@@ -452,18 +453,18 @@ impl Observer for CallProfiler {
     }
 
     fn collective_requested(&self, _: u32, request: u64, during: During) {
-        self.operations.lock().requested(request, during);
+        self.operations.with(|operations| operations.requested(request, during));
     }
 
     fn collective_completed(&self, _: u32, request: u64, during: During) {
         let Some(contexts) = self.contexts.get() else { return };
-        let mut operations = self.operations.lock();
-        let Some(operation) = operations.completed(request) else { return };
+        let completed = self.operations.with(|operations| operations.completed(request));
+        let Some(operation) = completed.flatten() else { return };
         let context = during.context.into();
         let function = contexts.table.context(context).key().function;
         // Since when a thread has tested is known when the call has returned.
         if self.kinds.get(usize::from(function)) == Some(&Kind::Tests) {
-            operations.found(operation, during);
+            self.operations.with(|operations| operations.found(operation, during));
         } else if during.entered.0 != 0 {
             self.waits.completed(contexts, context, operation, (during.entered.0, during.left.0));
         }
@@ -540,13 +541,16 @@ impl Consumer for CallProfiler {
     unsafe fn leave_to_one_thread(&self) {
         // SAFETY: the caller promises it: below MPI_THREAD_MULTIPLE one thread at a time calls MPI.
         unsafe { self.waits.leave_to_one_thread() };
+        // SAFETY: as above.
+        unsafe { self.operations.leave_to_one_thread() };
     }
 
     fn while_still(&self, user: &mut dyn FnMut()) {
-        let _no_collectives = self.operations.lock();
-        self.waits.while_none_is_counted(|| match self.contexts.get() {
-            Some(contexts) => contexts.while_none_is_made(user),
-            None => user(),
+        self.operations.with(|_no_collectives| {
+            self.waits.while_none_is_counted(|| match self.contexts.get() {
+                Some(contexts) => contexts.while_none_is_made(user),
+                None => user(),
+            });
         });
     }
 
