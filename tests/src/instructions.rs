@@ -59,7 +59,7 @@ fn counted(dump: &str, library: &str) -> (String, u64) {
 }
 
 /// By what the dumps are called that a run under callgrind has left in a folder, as `dump.PROCESS.NUMBER`: the instructions in the library
-/// of this name.
+/// of this name, of the process that has most of them.
 ///
 /// # Panics
 ///
@@ -71,7 +71,8 @@ pub fn in_dumps(folder: &Path, library: &str) -> BTreeMap<String, u64> {
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("dump.")) {
             let (trigger, sum) = counted(&fs::read_to_string(&path).expect("a dump is text"), library);
             if !trigger.is_empty() {
-                found.insert(trigger, sum);
+                let most: &mut u64 = found.entry(trigger).or_default();
+                *most = sum.max(*most);
             }
         }
     }

@@ -226,7 +226,8 @@ fn startup(abi: &'static Abi) {
         "straight-status" => &[&OUTERMOST, &ReplaceStatus],
         "straight-panic-enter" => &[&OUTERMOST, &ENTERING],
         "straight-panic-leave" => &[&OUTERMOST, &LEAVING],
-        "straight-and-another" => &[&OUTERMOST, &SECOND, &Sites],
+        "straight-and-another" => &[&OUTERMOST, &SECOND, &Order("third")],
+        "another-and-straight" => &[&Order("third"), &OUTERMOST, &SECOND],
         "stop" => {
             let _ = register(&Order("unseen"));
             mpi_intercept::stop();
@@ -246,7 +247,7 @@ fn startup(abi: &'static Abi) {
     }
     set_contexts(&OUTERMOST);
     match what.as_str() {
-        "straight" | "straight-and-another" => straighten(&OUTERMOST, &SECOND),
+        "straight" | "straight-and-another" | "another-and-straight" => straighten(&OUTERMOST, &SECOND),
         "straight-status" => straighten(&OUTERMOST, &ReplaceStatus),
         "straight-panic-enter" => straighten(&OUTERMOST, &ENTERING),
         "straight-panic-leave" => straighten(&OUTERMOST, &LEAVING),

@@ -4,10 +4,12 @@
 //! what function it is. Most runs have the same two hooks, and nobody else wants messages. For these a wrapper is compiled in which both
 //! hooks are known, and the function with them: what a hook does not do for the function is not there.
 //!
+//! Other hooks that want the function, too, are called as always: in their order, through the table.
+//!
 //! What the hooks see is the same, but that the number of what the call is made in ([`Contexts`]) is found before either hook asks, and
 //! that the outer hook's entry is the last: the clock is read once for it and for when the call was entered.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
@@ -38,6 +40,8 @@ pub(crate) const OUTER_ENTERS: Ends = 1;
 pub(crate) const INNER_ENTERS: Ends = 2;
 /// The inner hook wants the exit.
 pub(crate) const INNER_LEAVES: Ends = 4;
+/// Other hooks, that were registered after the outer one, want the call, too.
+pub(crate) const OTHERS: Ends = 8;
 
 /// The two hooks, and their places among all hooks.
 static HOOKS: [AtomicPtr<c_void>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
@@ -68,13 +72,15 @@ pub(crate) fn way(function: FunctionId, wanted: &Wanted) -> *mut c_void {
     let of = |place: usize| 1u16 << PLACES[place].load(Relaxed);
     let (outer, inner) = (of(0), of(1));
     let all = wanted.enter | wanted.leave | wanted.timed;
-    if find.is_null() || all & !(outer | inner) != 0 || wanted.leave & wanted.timed & outer == 0 {
+    let others = all & !(outer | inner);
+    if find.is_null() || others & (outer - 1) != 0 || wanted.leave & wanted.timed & outer == 0 {
         return std::ptr::null_mut();
     }
     let ends = [
         (wanted.enter & outer, OUTER_ENTERS),
         (wanted.enter & inner, INNER_ENTERS),
         (wanted.leave & inner, INNER_LEAVES),
+        (others, OTHERS),
     ];
     let ends = ends.iter().filter(|(bits, _)| *bits != 0).fold(0, |ends, (_, end)| ends | end);
     // SAFETY: only `straighten` stores there: a function of this type.
@@ -127,6 +133,30 @@ impl<A: Outer, B: Hook + 'static> Straight<A, B> {
         known.set_context(self.hooks().0.find(known.of_contexts(), known.site(), self.function, call));
     }
 
+    /// The other hooks that are there, as bits: those that come before the inner one, and those after it.
+    #[inline(always)]
+    pub(crate) fn others(&self) -> (u16, u16) {
+        let [outer, inner] = [0, 1].map(|place| 1u16 << (PLACES[place].load(Relaxed) % hook::MAX));
+        let others = hook::present() & !(outer | inner);
+        (others & (inner - 1), others & !(inner - 1))
+    }
+
+    /// Calls `enter` of those of these hooks that want it.
+    #[inline(never)]
+    pub(crate) fn others_enter(&self, others: u16, call: &mut Call<'_>) {
+        hook::ascending(hook::wanted(self.function, others).enter, |index, hook| {
+            hook.enter_in_thread(self.depth.of_hook(index).with_context_found(), self.function, call);
+        });
+    }
+
+    /// Calls `leave` of those of these hooks that want it.
+    #[inline(never)]
+    pub(crate) fn others_leave(&self, others: u16, call: &mut Call<'_>, code: c_int) {
+        hook::descending(hook::wanted(self.function, others).leave, |index, hook| {
+            hook.leave_in_thread(self.depth.of_hook(index).with_context_found(), self.function, call, code);
+        });
+    }
+
     /// Hooks run; whether they did not panic.
     #[inline(always)]
     pub(crate) fn guarded(&self, hooks: impl FnOnce()) -> bool {
@@ -171,7 +201,7 @@ macro_rules! straight_way {
         unsafe extern "C-unwind" fn straight<A: $crate::Outer, B: $crate::Hook + 'static, const ENDS: u8>(
             $($p: $c),*
         ) -> c_int {
-            use $crate::straight::{INNER_ENTERS, INNER_LEAVES, OUTER_ENTERS, Straight};
+            use $crate::straight::{INNER_ENTERS, INNER_LEAVES, OTHERS, OUTER_ENTERS, Straight};
             use $crate::wrapper::{Argument, FUNCTIONS};
             type Signature = unsafe extern "C-unwind" fn($($c),*) -> c_int;
             let next = || {
@@ -187,7 +217,7 @@ macro_rules! straight_way {
                 return unsafe { next()($($p),*) };
             };
             let receive = || args::$args { $($p: Argument::<$c>::receive($p)),* };
-            if ENDS & (OUTER_ENTERS | INNER_ENTERS) == 0 {
+            if ENDS & (OUTER_ENTERS | INNER_ENTERS | OTHERS) == 0 {
                 call.set_entered(call.hooks().0.now());
                 // The arguments need not be in memory before the call.
                 // SAFETY: the arguments are those of our caller, unchanged.
@@ -206,11 +236,18 @@ macro_rules! straight_way {
                 return code;
             }
             let arguments = place.write(receive());
+            let others = if ENDS & OTHERS != 0 { call.others() } else { (0, 0) };
             let entered = call.guarded(|| {
                 let (outer, inner) = call.hooks();
                 call.find_context(&Call::$args(&mut *arguments));
+                if ENDS & OTHERS != 0 {
+                    call.others_enter(others.0, &mut Call::$args(&mut *arguments));
+                }
                 if ENDS & INNER_ENTERS != 0 {
                     inner.enter_in_thread(call.of_inner(), FunctionId::$id, &mut Call::$args(&mut *arguments));
+                }
+                if ENDS & OTHERS != 0 {
+                    call.others_enter(others.1, &mut Call::$args(&mut *arguments));
                 }
                 call.set_entered(if ENDS & OUTER_ENTERS != 0 { outer.enter_last(call.of_outer()) } else { outer.now() });
             });
@@ -222,21 +259,30 @@ macro_rules! straight_way {
             if entered && call.goes_on() {
                 call.guarded(|| {
                     let (outer, inner) = call.hooks();
+                    if ENDS & OTHERS != 0 {
+                        call.others_leave(others.1, &mut Call::$args(&mut *arguments), code);
+                    }
                     if ENDS & INNER_LEAVES != 0 {
                         inner.leave_in_thread(call.of_inner(), FunctionId::$id, &mut Call::$args(&mut *arguments), code);
+                    }
+                    if ENDS & OTHERS != 0 {
+                        call.others_leave(others.0, &mut Call::$args(&mut *arguments), code);
                     }
                     outer.leave_in_thread(call.of_outer(), FunctionId::$id, &mut Call::$args(arguments), code);
                 });
             }
             code
         }
-        // What most runs want, and those that count calls only.
+        // What most runs want, and those that count calls only; and both with other hooks.
         match $ends {
             0 => Some(straight::<$a, $b, 0> as *mut c_void),
             1 => Some(straight::<$a, $b, 1> as *mut c_void),
             4 => Some(straight::<$a, $b, 4> as *mut c_void),
             6 => Some(straight::<$a, $b, 6> as *mut c_void),
             7 => Some(straight::<$a, $b, 7> as *mut c_void),
+            12 => Some(straight::<$a, $b, 12> as *mut c_void),
+            14 => Some(straight::<$a, $b, 14> as *mut c_void),
+            15 => Some(straight::<$a, $b, 15> as *mut c_void),
             _ => None,
         }
     }};

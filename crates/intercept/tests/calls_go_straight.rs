@@ -61,9 +61,27 @@ fn a_hook_changes_arguments() {
 }
 
 #[test]
-fn a_third_hook_ends_it() {
+fn a_third_hook_is_called_in_its_turn() {
     for outcome in run("straight-and-another") {
+        let of_sends = outcome.stderr.lines().filter(|line| line.contains("MPI_Send"));
+        let one = [
+            "enter second MPI_Send",
+            "enter third MPI_Send",
+            "straight MPI_Send",
+            "leave third MPI_Send 0",
+            "leave second MPI_Send 0",
+            "left MPI_Send true 1 2",
+        ];
+        assert_eq!(of_sends.take(one.len()).collect::<Vec<_>>(), one, "{outcome:#?}");
+        assert_eq!(count(&outcome, "leave third MPI_Send 0"), 5, "{outcome:#?}");
+    }
+}
+
+#[test]
+fn none_goes_straight_that_a_hook_before_them_wants() {
+    for outcome in run("another-and-straight") {
         assert!(!outcome.stderr.contains("straight"), "{outcome:#?}");
+        assert_eq!(count(&outcome, "leave third MPI_Send 0"), 5, "{outcome:#?}");
         assert_eq!(count(&outcome, "leave second MPI_Send 0"), 5, "{outcome:#?}");
     }
 }

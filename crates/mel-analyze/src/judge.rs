@@ -316,6 +316,10 @@ impl<'a> Judge<'a> {
             self.event(unit.call.end, What::Unit(Box::new(unit)));
         }
         self.judge(u64::MAX);
+        let mut losses = Vec::new();
+        let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
+        self.windows.finish(&outside, &mut |loss| losses.push(loss));
+        self.lost_on_window(losses, None);
         self.end();
         (self.found, self.follows)
     }
@@ -524,8 +528,18 @@ impl<'a> Judge<'a> {
         let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
         self.windows
             .step((window, &processes.members), (call, group), what, &outside, &mut |loss| losses.push(loss));
+        self.lost_on_window(losses, Some(call));
+    }
+
+    /// Losses on windows, known in this call.
+    fn lost_on_window(&mut self, losses: Vec<Loss>, call: Option<Call>) {
         for loss in losses {
-            if let Some(culprit) = loss.culprit.filter(|_| !matches!(self.follows, Follows::Nothing)) {
+            let follows = !matches!(self.follows, Follows::Nothing);
+            // Of a call that has been followed already no more is followed.
+            if let (Some(culprit), Some(call)) = (loss.culprit, call)
+                && follows
+                && call.rank == loss.rank
+            {
                 self.not_known();
                 let needs = self.needs(&[Need { rank: culprit, time: loss.interval.1, computed: None }]);
                 self.follow(&call, &needs);

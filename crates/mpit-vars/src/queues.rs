@@ -41,8 +41,14 @@ impl Searches {
     /// One more, which took so many ticks.
     #[inline]
     pub fn add(&self, ticks: u64, writers: Writers) {
-        writers.add(&self.number, 1);
-        writers.add(&self.ticks, ticks);
+        self.add_several(ticks, 1, writers);
+    }
+
+    /// So many, each of which took so many ticks.
+    #[inline]
+    pub fn add_several(&self, ticks: u64, number: u16, writers: Writers) {
+        writers.add(&self.number, number.into());
+        writers.add(&self.ticks, ticks.wrapping_mul(number.into()));
     }
 }
 

@@ -189,18 +189,25 @@ impl BulkListener for QueueCounts {
             let of_one = self.at(record.object);
             for counts in of_one.into_iter().chain(self.everything.get().copied()) {
                 let took = || record.ticks.since(record.since);
+                let (number, change) = (record.count(), i64::from(record.count()));
                 match what {
-                    QueueChange::PostedInsert => counts.posted.add(1, writers),
-                    QueueChange::PostedRemove => counts.posted.add(-1, writers),
-                    QueueChange::UnexpectedInsert => counts.unexpected.add(1, writers),
-                    QueueChange::UnexpectedRemove => counts.unexpected.add(-1, writers),
-                    QueueChange::PostedSearchEnd => counts.posted_search.add(took(), writers),
-                    QueueChange::UnexpectedSearchEnd => counts.unexpected_search.add(took(), writers),
+                    QueueChange::PostedInsert => counts.posted.add(change, writers),
+                    QueueChange::PostedRemove => counts.posted.add(-change, writers),
+                    QueueChange::UnexpectedInsert => counts.unexpected.add(change, writers),
+                    QueueChange::UnexpectedRemove => counts.unexpected.add(-change, writers),
+                    QueueChange::PostedSearchEnd => counts.posted_search.add_several(took(), number, writers),
+                    QueueChange::UnexpectedSearchEnd => {
+                        counts.unexpected_search.add_several(took(), number, writers);
+                    }
                     QueueChange::Nothing => {}
                 }
             }
         }
         self.has_changed(writers);
+    }
+
+    fn counts(&self) -> bool {
+        true
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Windows {
     locks: FxHashMap<(u32, u32, u32), Lock>,
     /// Locks that were given back, by window and target.
     held: FxHashMap<(u32, u32), VecDeque<Held>>,
+    /// Locks of which somebody had the lock before whose call that gives it back has not returned: by window, with rank and target.
+    unjudged: VecDeque<(u32, u32, u32, Lock)>,
 }
 
 /// Two processes: when the one exposed its memory, and when the other one had accessed it.
@@ -98,6 +100,7 @@ impl Windows {
             ended: VecDeque::new(),
             locks: FxHashMap::default(),
             held: FxHashMap::default(),
+            unjudged: VecDeque::new(),
         }
     }
 
@@ -249,7 +252,7 @@ impl Windows {
         true
     }
 
-    /// All calls of a lock's epoch are judged at its end: then those are known that had the lock before.
+    /// All calls of a lock's epoch are judged at its end, or when those have given it back who had the lock before.
     fn unlock(
         &mut self,
         (window, target): (u32, u32),
@@ -261,17 +264,55 @@ impl Windows {
         lock.calls.push(call);
         lock.targets.push(target);
         let held = Held { rank: call.rank, exclusive: lock.exclusive, since: lock.granted, given_back: call };
-        let least = self.thresholds.epsilon.max(1);
-        for (call, target) in lock.calls.iter().zip(&lock.targets) {
-            if call.end - call.begin >= least {
-                let waited = self.waited_for((window, *target), *call, lock.exclusive);
-                waited.or_else(|| self.progress(*call, *target, outside)).into_iter().for_each(&mut *found);
-            }
-        }
         let known = self.held.entry((window, target)).or_default();
         known.push_back(held);
         if known.len() > REMEMBERED {
             known.pop_front();
+        }
+        self.unjudged.push_back((window, call.rank, target, lock));
+        for _ in 0..self.unjudged.len() {
+            let Some(one) = self.unjudged.pop_front() else { return };
+            if self.waits_for_judgement(&one) && self.unjudged.len() < REMEMBERED {
+                self.unjudged.push_back(one);
+            } else {
+                self.judge_lock(&one, outside, found);
+            }
+        }
+    }
+
+    /// Whether one of the calls waited, and somebody else had the lock before it returned, who is giving it back: that call may return
+    /// later than those for which it makes room.
+    fn waits_for_judgement(&self, (window, rank, target, lock): &(u32, u32, u32, Lock)) -> bool {
+        let least = self.thresholds.epsilon.max(1);
+        let waiting = lock.calls.iter().filter(|call| call.end - call.begin >= least);
+        let Some(last) = waiting.map(|call| call.end).max() else { return false };
+        self.locks.iter().any(|((in_window, who, whose), other)| {
+            (in_window, whose) == (window, target)
+                && who != rank
+                && (other.exclusive || lock.exclusive)
+                && other.granted < last
+        })
+    }
+
+    fn judge_lock(
+        &self,
+        (window, _, _, lock): &(u32, u32, u32, Lock),
+        outside: Outside<'_>,
+        found: &mut impl FnMut(Loss),
+    ) {
+        let least = self.thresholds.epsilon.max(1);
+        for (call, target) in lock.calls.iter().zip(&lock.targets) {
+            if call.end - call.begin >= least {
+                let waited = self.waited_for((*window, *target), *call, lock.exclusive);
+                waited.or_else(|| self.progress(*call, *target, outside)).into_iter().for_each(&mut *found);
+            }
+        }
+    }
+
+    /// Nothing comes any more.
+    pub fn finish(&mut self, outside: Outside<'_>, found: &mut impl FnMut(Loss)) {
+        for one in std::mem::take(&mut self.unjudged) {
+            self.judge_lock(&one, outside, found);
         }
     }
 
@@ -331,6 +372,7 @@ mod tests {
             let mut add = |loss: Loss| all.push((loss.rule, loss.rank, loss.interval, loss.culprit));
             windows.step((0, &[0, 1]), (*call, *kind), what, outside, &mut add);
         }
+        windows.finish(outside, &mut |loss| all.push((loss.rule, loss.rank, loss.interval, loss.culprit)));
         all
     }
 
@@ -404,6 +446,22 @@ mod tests {
             let expected = [(Rule::LockContention, 1, (100, 200), Some(0))];
             assert_eq!(found(&steps), if waits { &expected[..] } else { &[] });
         }
+    }
+
+    #[test]
+    fn who_had_the_lock_may_return_last() {
+        let steps = [
+            lock(0, (90, 95), true),
+            lock(1, (100, 205), true),
+            unlock(1, (206, 207)),
+            unlock(0, (195, 210)),
+            lock(1, (220, 221), true),
+            unlock(1, (222, 223)),
+        ];
+        let outside = |rank, _| (rank == 0).then_some((50, 204));
+        assert_eq!(found_with(&steps, &outside), [(Rule::LockContention, 1, (100, 205), Some(0))]);
+        // Who never gives it back is not waited for in the end.
+        assert_eq!(found_with(&steps[..3], &outside), [(Rule::WaitForProgress, 1, (100, 204), Some(0))]);
     }
 
     #[test]
