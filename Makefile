@@ -44,9 +44,9 @@ scaling: deps build ## Measure how the cost grows with the number of ranks, see 
 bench: deps pypi-mpis build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	$(CARGO) build --release -p otf2-writer --example archive
 	python3 benches/compare.py
-	python3 benches/figure1.py
 	python3 benches/report.py
 	python3 benches/archive.py
+	python3 benches/figure1.py
 
 bench-matrix: deps build ## Measure what counting who sends what to whom costs, beside Open MPI's own component
 	python3 benches/matrix.py

@@ -79,8 +79,9 @@ impl Hook for Calls {
 
     #[inline(always)]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        // SAFETY: the interception never runs hooks inside hooks.
-        let frame = unsafe { self.0.frame_kept(here.slot()) };
+        // SAFETY: the frame is this thread's own, lives as long as the thread, and is used by one hook call at a time: the interception
+        // never runs hooks inside hooks.
+        let frame = unsafe { &mut *self.0.frame_kept(here.slot()) };
         frame.call.context = here.context(function, call) as u16;
         // The most frequent ones first, without what the table of all needs.
         let is_done = match call {
@@ -99,8 +100,9 @@ impl Hook for Calls {
             return;
         }
         let success = code == self.0.abi.constants.success;
-        // SAFETY: the interception never runs hooks inside hooks.
-        let frame = unsafe { self.0.frame_kept(here.slot()) };
+        // SAFETY: the frame is this thread's own, lives as long as the thread, and is used by one hook call at a time: the interception
+        // never runs hooks inside hooks.
+        let frame = unsafe { &mut *self.0.frame_kept(here.slot()) };
         frame.call.context = here.context(function, call) as u16;
         frame.call.left = Ticks(here.left(|| self.0.now().0));
         self.left(frame, function, call, success);

@@ -459,16 +459,11 @@ impl Tracker {
         self.with_frame(|frame| self.with_state(frame, |work, _| user(work)))
     }
 
-    /// The frame of the calling thread, which the interception keeps after its first call.
-    ///
-    /// # Safety
-    /// Nobody uses it at the same time: it is asked for once in a hook.
+    /// The frame of the calling thread, which the interception keeps after its first call: it lives as long as the thread.
     #[inline(always)]
-    pub(crate) unsafe fn frame_kept<'a>(&self, kept: &'a ThreadSlot) -> &'a mut Frame {
+    pub(crate) fn frame_kept(&self, kept: &ThreadSlot) -> *mut Frame {
         let known = kept.get().cast::<Frame>();
-        let frame = if known.is_null() { self.keep_frame(kept) } else { known };
-        // SAFETY: the frame is this thread's own and lives as long as the thread, as the slot does; the caller promises the rest.
-        unsafe { &mut *frame }
+        if known.is_null() { self.keep_frame(kept) } else { known }
     }
 
     #[cold]
