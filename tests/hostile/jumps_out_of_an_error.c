@@ -26,7 +26,11 @@ int main(int argc, char **argv)
         communicate(2);
         if (!setjmp(before)) {
             int value = 0;
-            MPI_Send(&value, 1, MPI_INT, world_size() + 7, 1, MPI_COMM_WORLD);
+            /* Of one function calls are made often, of the other seldom. */
+            if (i % 2)
+                MPI_Send(&value, 1, MPI_INT, world_size() + 7, 1, MPI_COMM_WORLD);
+            else
+                MPI_Ssend(&value, 1, MPI_INT, world_size() + 7, 1, MPI_COMM_WORLD);
             REQUIRE(0);
         }
     }

@@ -25,21 +25,26 @@ pub(crate) struct Thread {
     pub(crate) fortran_from: Cell<usize>,
     /// What is known of the call under way.
     call: CallCells,
-    /// The place on the stack of the arguments of the call by which the thread has left the top; they are there if a hook wants its entry.
+    /// Where on the stack the return address of the wrapper lies that was entered last, until a call has taken it. Assembly stores it.
+    pub(crate) entered_at: Cell<usize>,
+    /// About where the stack was when the thread left the top.
     left_top_at: Cell<usize>,
+    /// The place on the stack of the arguments of the call by which it has; they are there if a hook wants its entry.
+    arguments: Cell<usize>,
     /// Each hook's slot, by the index of the hook.
     slots: [ThreadSlot; hook::MAX],
 }
 
 /// For the entry of a wrapper written by hand: stores where it returns to, from the top of the stack. Changes `rax` and `r11`,
-/// which hold no arguments. The offset of the variable is taken from the table of the dynamic linker: a library that is
+/// which hold no arguments. Stores where that top is, too. The offset of the variable is taken from the table of the dynamic linker: a library that is
 /// loaded at the start of the process, or is small enough, has its variables at such an offset.
 #[cfg(target_arch = "x86_64")]
 macro_rules! store_call_site {
     () => {
         "mov r11, qword ptr [rip + mpi_intercept_thread@GOTTPOFF]
         mov rax, qword ptr [rsp]
-        mov qword ptr fs:[r11 + {entered_from}], rax"
+        mov qword ptr fs:[r11 + {entered_from}], rax
+        mov qword ptr fs:[r11 + {entered_at}], rsp"
     };
 }
 #[cfg(target_arch = "x86_64")]
@@ -48,6 +53,9 @@ pub(crate) use store_call_site;
 /// The place of [`Thread::entered_from`].
 #[cfg(target_arch = "x86_64")]
 pub(crate) const ENTERED_FROM: usize = std::mem::offset_of!(Thread, entered_from);
+/// The place of [`Thread::entered_at`].
+#[cfg(target_arch = "x86_64")]
+pub(crate) const ENTERED_AT: usize = std::mem::offset_of!(Thread, entered_at);
 /// The place of [`Thread::fortran_from`].
 #[cfg(target_arch = "x86_64")]
 pub(crate) const FORTRAN_FROM: usize = std::mem::offset_of!(Thread, fortran_from);
@@ -112,7 +120,9 @@ mod current {
             entered_from: Cell::new(0),
             fortran_from: Cell::new(0),
             call: CallCells::new(),
+            entered_at: Cell::new(0),
             left_top_at: Cell::new(0),
+            arguments: Cell::new(0),
             slots: [const { ThreadSlot::new() }; hook::MAX],
         } };
     }
@@ -146,8 +156,11 @@ pub(crate) fn stack() -> usize {
 fn was_abandoned(thread: &Thread, here: usize) -> bool {
     /// No stack of a thread is as large as the distance between two of them may be.
     const NEAR: usize = 64 << 20;
+    /// Calls of one function differ by no more, by the arguments that they put on the stack. What runs inside of one lies deeper than that:
+    /// below the frames of the wrapper, of MPI, and of whom that calls.
+    const SAME: usize = 64;
     let left_at = thread.left_top_at.get();
-    left_at != 0 && (left_at..left_at.saturating_add(NEAR)).contains(&here)
+    left_at != 0 && (left_at.saturating_sub(SAME)..left_at.saturating_add(NEAR)).contains(&here)
 }
 
 /// One level; left when dropped, also while a foreign exception unwinds through us.
@@ -162,10 +175,18 @@ impl Depth {
     /// stack, its arguments among it.
     #[inline]
     pub(crate) fn enter_from_top(function: FunctionId, here: usize) -> Option<Self> {
+        let entered_at = thread().entered_at.replace(0);
+        Self::enter_from_top_at(function, if entered_at != 0 { entered_at } else { here }, here)
+    }
+
+    /// The same, with the stack being `at` this place.
+    #[inline]
+    pub(crate) fn enter_from_top_at(function: FunctionId, at: usize, here: usize) -> Option<Self> {
         let thread = thread();
-        (thread.depth.get() == 0 || was_abandoned(thread, here)).then(|| {
+        (thread.depth.get() == 0 || was_abandoned(thread, at)).then(|| {
             thread.depth.set(1);
-            thread.left_top_at.set(here);
+            thread.left_top_at.set(at);
+            thread.arguments.set(here);
             thread.function.set(function as u16 + 1);
             let (of_c, of_fortran) = (thread.entered_from.replace(0), thread.fortran_from.replace(0));
             thread.call.begin(if of_fortran != 0 { of_fortran } else { of_c });
@@ -255,7 +276,7 @@ pub(crate) fn seen(copy: &Thread) -> Option<Seen> {
         return None;
     }
     let function = FunctionId::from_index(usize::from(copy.function.get().checked_sub(1)?))?;
-    Some(Seen { function, arguments: copy.left_top_at.get(), entered, of_contexts })
+    Some(Seen { function, arguments: copy.arguments.get(), entered, of_contexts })
 }
 
 /// What code of ours this thread runs.

@@ -84,7 +84,8 @@ pub fn asked_without_floats(f: impl FnOnce()) -> bool {
     if SHARED.stopped.load(Ordering::SeqCst) {
         return false;
     }
-    let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, crate::depth::stack()) else {
+    let here = crate::depth::stack();
+    let Some(depth) = Depth::enter_from_top_at(FunctionId::Pcontrol, here, here) else {
         return false;
     };
     guarded(&depth, Running::Hook(FunctionId::Pcontrol), f)

@@ -359,9 +359,9 @@ pub(crate) fn forget_wishes() {
 fn ask(index: usize, hook: &dyn Hook) {
     let set = |bits: &AtomicU16, wanted: bool| {
         if wanted {
-            bits.fetch_or(1 << index, Ordering::Relaxed);
+            bits.fetch_or(1 << index, Ordering::SeqCst);
         } else {
-            bits.fetch_and(!(1 << index), Ordering::Relaxed);
+            bits.fetch_and(!(1 << index), Ordering::SeqCst);
         }
     };
     for function in FunctionId::all() {
@@ -370,10 +370,16 @@ fn ask(index: usize, hook: &dyn Hook) {
         set(&of.enter, matches!(wants, Wants::Enter | Wants::Both));
         set(&of.leave, matches!(wants, Wants::Leave | Wants::Both));
         set(&of.timed, hook.wants_time(function));
-        let wanted = self::wanted(function, u16::MAX);
-        let is_wanted = wanted.enter | wanted.leave | wanted.timed != 0;
-        of.passes.store(u16::from(!is_wanted && may_pass(function)), Ordering::Relaxed);
-        of.straight.store(straight::way(function, &wanted), Ordering::Relaxed);
+        // Somebody else may be asked at the same time.
+        loop {
+            let wanted = self::wanted(function, u16::MAX);
+            let is_wanted = wanted.enter | wanted.leave | wanted.timed != 0;
+            of.passes.store(u16::from(!is_wanted && may_pass(function)), Ordering::SeqCst);
+            of.straight.store(straight::way(function, &wanted), Ordering::SeqCst);
+            if wanted == self::wanted(function, u16::MAX) {
+                break;
+            }
+        }
     }
 }
 
@@ -407,6 +413,7 @@ pub(crate) fn present() -> u16 {
 }
 
 /// The hooks that want a function's entry and exit, as bits.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) enter: u16,
     pub(crate) leave: u16,

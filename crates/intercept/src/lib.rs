@@ -68,7 +68,6 @@ pub use depth::{current_function, runs_hook, untracked};
 pub use dispatch::{asked, asked_without_floats, pause, stop};
 pub use floats::without_traps;
 pub use generated::{Call, FunctionId, args};
-
 pub use hook::{
     Contexts, Full, Hook, InThread, ThreadSlot, Wants, ask_again, register, set_clock, set_contexts,
 };

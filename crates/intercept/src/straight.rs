@@ -1,7 +1,7 @@
 //! The straight way: calls of the functions that programs call most often go to two hooks by code of their own.
 //!
 //! A wrapper that has to do with any hooks looks up which of them want a call, and calls each through a table, which tells it by a value
-//! what function it is. Most runs have the same two hooks, and nobody else wants messages. For these a wrapper is compiled in which both
+//! what function it is. Most runs have the same two hooks that want messages. For these a wrapper is compiled in which both
 //! hooks are known, and the function with them: what a hook does not do for the function is not there.
 //!
 //! Other hooks that want the function, too, are called as always: in their order, through the table.
@@ -50,7 +50,7 @@ static PLACES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on calls of the functions that are called most often go straight to these two hooks, where they are
-/// [registered](crate::register), in this order, and no other hook wants them. The first of them gives contexts
+/// [registered](crate::register), in this order; other hooks, registered after the first of them, are called as always. That one gives contexts
 /// ([`set_contexts`](crate::set_contexts)). Once in a process.
 pub fn straighten<A: Outer, B: Hook + 'static>(outer: &'static A, inner: &'static B) {
     let (Some(first), Some(second)) = (hook::place_of(outer), hook::place_of(inner)) else { return };
@@ -62,7 +62,7 @@ pub fn straighten<A: Outer, B: Hook + 'static>(outer: &'static A, inner: &'stati
     PLACES[0].store(first, Relaxed);
     PLACES[1].store(second, Relaxed);
     let find: Find = find_way::<A, B>;
-    FIND.store(find as *mut c_void, Relaxed);
+    FIND.store(find as *mut c_void, std::sync::atomic::Ordering::Release);
     crate::ask_again();
 }
 

@@ -348,6 +348,7 @@ macro_rules! symbol {
                 straight = const FunctionId::$id as usize * size_of::<$crate::wrapper::Function>()
                     + std::mem::offset_of!($crate::wrapper::Function, straight),
                 entered_from = const $crate::depth::ENTERED_FROM,
+                entered_at = const $crate::depth::ENTERED_AT,
                 shared = sym SHARED,
                 state = const std::mem::offset_of!(dispatch::Shared, state),
                 idle = const $crate::dispatch::IDLE,
@@ -369,7 +370,8 @@ macro_rules! symbol {
                 // SAFETY: the arguments are those of our caller, unchanged.
                 return unsafe { next()($($p),*) };
             }
-            let straight = FUNCTIONS[FunctionId::$id as usize].straight.load(Relaxed);
+            let straight =
+                FUNCTIONS[FunctionId::$id as usize].straight.load(std::sync::atomic::Ordering::Acquire);
             if !straight.is_null() {
                 // SAFETY: only the straight wrapper of this function, which has its signature, is stored there; the arguments are those
                 // of our caller, unchanged.

@@ -38,15 +38,9 @@ pub struct Searches {
 }
 
 impl Searches {
-    /// One more, which took so many ticks.
-    #[inline]
-    pub fn add(&self, ticks: u64, writers: Writers) {
-        self.add_several(ticks, 1, writers);
-    }
-
     /// So many, each of which took so many ticks.
     #[inline]
-    pub fn add_several(&self, ticks: u64, number: u16, writers: Writers) {
+    pub fn add(&self, ticks: u64, number: u16, writers: Writers) {
         writers.add(&self.number, number.into());
         writers.add(&self.ticks, ticks.wrapping_mul(number.into()));
     }
@@ -583,9 +577,9 @@ mod tests {
     fn searches_count_while_a_handle_is_started_and_have_nanoseconds() {
         let counts: &'static Counts = Box::leak(Box::default());
         let mut time = bind(counts, What::Count(Count::PostedSearchTime)).unwrap();
-        counts.posted_search.add(5, Writers::One);
+        counts.posted_search.add(5, 1, Writers::One);
         time.start().unwrap();
-        counts.posted_search.add(6, Writers::One);
+        counts.posted_search.add(6, 1, Writers::One);
         assert_eq!(number(&mut *time), 60);
     }
 

@@ -103,8 +103,8 @@ impl Modes {
 
     /// From now on several threads use the state.
     pub(crate) fn set_threads(&self) {
-        self.threads.store(true, Ordering::Relaxed);
-        self.current.store(Mode::Threads as u8, Ordering::Relaxed);
+        self.threads.store(true, Ordering::SeqCst);
+        self.current.store(Mode::Threads as u8, Ordering::SeqCst);
     }
 
     /// From now on envelopes are taken in between calls, too.
@@ -134,8 +134,10 @@ impl Modes {
     /// The mode with one thread is this; what it was.
     fn set(&self, mode: Mode) -> Mode {
         let before = Mode::of(self.with_one_thread.swap(mode as u8, Ordering::Relaxed));
-        if !self.has_threads() {
-            self.current.store(mode as u8, Ordering::Relaxed);
+        self.current.store(mode as u8, Ordering::SeqCst);
+        // Also where another thread says so just now.
+        if self.threads.load(Ordering::SeqCst) {
+            self.current.store(Mode::Threads as u8, Ordering::SeqCst);
         }
         before
     }

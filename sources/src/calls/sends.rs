@@ -55,7 +55,8 @@ impl Work<'_> {
 #[inline(always)]
 pub(crate) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     if tracker.mode(frame).is_in_bulk()
-        && (frame.short.are(sending.datatype, sending.count) || is_short(tracker, frame, sending))
+        && (tracker.has_home() && frame.short.are(sending.datatype, sending.count)
+            || is_short(tracker, frame, sending))
     {
         return;
     }

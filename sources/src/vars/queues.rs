@@ -195,9 +195,9 @@ impl BulkListener for QueueCounts {
                     QueueChange::PostedRemove => counts.posted.add(-change, writers),
                     QueueChange::UnexpectedInsert => counts.unexpected.add(change, writers),
                     QueueChange::UnexpectedRemove => counts.unexpected.add(-change, writers),
-                    QueueChange::PostedSearchEnd => counts.posted_search.add_several(took(), number, writers),
+                    QueueChange::PostedSearchEnd => counts.posted_search.add(took(), number, writers),
                     QueueChange::UnexpectedSearchEnd => {
-                        counts.unexpected_search.add_several(took(), number, writers);
+                        counts.unexpected_search.add(took(), number, writers);
                     }
                     QueueChange::Nothing => {}
                 }

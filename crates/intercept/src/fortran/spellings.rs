@@ -88,6 +88,7 @@ macro_rules! spelling {
                 "lea r10, [rip + {attended}]",
                 "jmp {first_call}",
                 entered_from = const $crate::depth::FORTRAN_FROM,
+                entered_at = const $crate::depth::ENTERED_AT,
                 targets = sym $crate::fortran::spellings::TARGETS,
                 offset = const (3 * FunctionId::$id as usize + $which) * size_of::<*mut c_void>(),
                 place = const 3 * FunctionId::$id as usize + $which,

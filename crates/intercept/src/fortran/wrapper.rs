@@ -240,6 +240,7 @@ macro_rules! symbol {
                 "jne {attended}",
                 "jmp qword ptr [rip + {symbol}]",
                 entered_from = const $crate::depth::FORTRAN_FROM,
+                entered_at = const $crate::depth::ENTERED_AT,
                 state = sym $crate::fortran::$layer,
                 attended = sym attended,
                 symbol = sym SYMBOL,

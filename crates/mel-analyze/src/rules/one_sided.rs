@@ -272,7 +272,9 @@ impl Windows {
         self.unjudged.push_back((window, call.rank, target, lock));
         for _ in 0..self.unjudged.len() {
             let Some(one) = self.unjudged.pop_front() else { return };
-            if self.waits_for_judgement(&one) && self.unjudged.len() < REMEMBERED {
+            // Of others nothing has changed.
+            let is_another = (one.0, one.2) != (window, target);
+            if (is_another || self.waits_for_judgement(&one)) && self.unjudged.len() < REMEMBERED {
                 self.unjudged.push_back(one);
             } else {
                 self.judge_lock(&one, outside, found);

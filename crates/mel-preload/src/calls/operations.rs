@@ -49,8 +49,7 @@ impl Operations {
     /// # Safety
     /// As for [`Serial::leave_to_one_thread`]: the program's threads do not call MPI at the same time.
     pub(super) unsafe fn leave_to_one_thread(&self) {
-        // SAFETY: the caller promises it; a thread of ours that follows calls, too, shares the model's state first, and uses this
-        // under the model's lock.
+        // SAFETY: the caller promises it; a thread of ours that follows calls, too, ends no requests, and so does not come here.
         unsafe { self.0.leave_to_one_thread() };
     }
 }
