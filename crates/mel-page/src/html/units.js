@@ -35,10 +35,14 @@ export function tickTexts(ticks, seconds) {
     return ticks.map((tick) => tick ? Number((tick / scale).toPrecision(4)) + suffix : "0");
   }
   const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]].find(([s]) => largest >= s * 0.9995) || [1e-9, "ns"];
+  if (ticks.length === 1) return [Number((ticks[0] / scale).toPrecision(4)) + "\u202f" + unit];
   const step = ticks.length > 1 ? (ticks[1] - ticks[0]) / scale : 1;
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   return ticks.map((tick) => (tick / scale).toFixed(digits) + "\u202f" + unit);
 }
+
+// Of values that differ by less one tick tells enough.
+const SAME = 1e-4;
 
 // From values to positions: straight, or by powers of ten.
 export function scaleOf(low, high, from, to, logarithmic) {
@@ -50,7 +54,8 @@ export function scaleOf(low, high, from, to, logarithmic) {
     return { at, ticks };
   }
   const at = (value) => from + (value - low) / (high - low || 1) * (to - from);
-  return { at, ticks: roundTicks(low, high, 5) };
+  const same = high > low && high - low < SAME * Math.max(Math.abs(low), Math.abs(high));
+  return { at, ticks: same ? [(low + high) / 2] : roundTicks(low, high, 5) };
 }
 export const percent = (share) => {
   const value = share * 100;
