@@ -41,7 +41,7 @@ BARS = {
     ("LAMMPS", "callbacks"): 1.05,
     ("LAMMPS", "profile"): 1.03,
 }
-# As for the library of a message passing interface with tool or without: MPICH's calls are followed from the start.
+# On MPICH the library follows calls from the start, with a tool or without.
 NOT_JUDGED = {("mpich", "ping-pong", "library")}
 
 TIME_LIMIT_S = 300

@@ -156,8 +156,8 @@ pub(crate) fn stack() -> usize {
 fn was_abandoned(thread: &Thread, here: usize) -> bool {
     /// No stack of a thread is as large as the distance between two of them may be.
     const NEAR: usize = 64 << 20;
-    /// Calls of one function differ by no more, by the arguments that they put on the stack. What runs inside of one lies deeper than that:
-    /// below the frames of the wrapper, of MPI, and of whom that calls.
+    /// Calls that one function makes lie this near each other: they differ by the arguments on the stack. A call from inside of MPI lies
+    /// deeper: below the frames of the wrapper, of MPI, and of the callback.
     const SAME: usize = 64;
     let left_at = thread.left_top_at.get();
     left_at != 0 && (left_at.saturating_sub(SAME)..left_at.saturating_add(NEAR)).contains(&here)

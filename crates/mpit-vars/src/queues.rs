@@ -38,7 +38,7 @@ pub struct Searches {
 }
 
 impl Searches {
-    /// So many, each of which took so many ticks.
+    /// Adds a `number` of searches, each of which took `ticks`.
     #[inline]
     pub fn add(&self, ticks: u64, number: u16, writers: Writers) {
         writers.add(&self.number, number.into());

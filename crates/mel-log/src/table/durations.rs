@@ -67,7 +67,7 @@ const fn lowest(bins: u64, index: usize) -> u64 {
 
 /// What counts durations. One thread at a time counts.
 pub trait Counts: Default {
-    /// Adds a duration in ticks, so many times.
+    /// Adds a duration in ticks, `times` times.
     fn record(&self, ticks: u64, times: u32);
     /// Forgets all.
     fn clear(&self);
@@ -86,7 +86,7 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
         self.record_times(ticks, 1);
     }
 
-    /// The same, so many times.
+    /// Adds a duration in ticks, `times` times. A bin that is full stays so.
     #[inline(always)]
     fn record_times(&self, ticks: u64, times: u32) {
         self.total.add(ticks.wrapping_mul(times.into()));

@@ -34,7 +34,7 @@ impl<D: Counts> QueueOf<D> {
         self.insert_several(time, 1);
     }
 
-    /// So many entries came in, one after the other, the first of them at `time` ticks.
+    /// As many `entries` came in, one after the other, the first of them at `time` ticks.
     #[inline]
     pub fn insert_several(&self, time: u64, entries: u16) {
         let length = self.length.get() as i64;
@@ -153,7 +153,7 @@ impl<D: Counts> SearchesOf<D> {
         self.end_several(since, time, 1);
     }
 
-    /// The same, and so many took as long, this one among them.
+    /// As many `searches`, each of which took as long as one from `since` to `time` ticks.
     #[inline]
     pub fn end_several(&self, since: u64, time: u64, searches: u16) {
         self.0.record(time.saturating_sub(since), searches.into());
