@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use mel_convert::text;
+use mel_log::packed::unpack;
 use mel_log::ranks::MOST_RANKS;
 use mel_log::{Definition, Definitions, HeaderInfo, LogFile, RankLog, Sample, StreamKind, format, kind};
 
@@ -103,6 +104,8 @@ fn unsealed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 fuzz_target!(|input: &[u8]| {
     Definitions::parse(input);
+    // Behind checksums hardly any input would come that far.
+    assert!(unpack(input).is_none_or(|records| records.len() % format::RECORD_BYTES == 0));
     let Some((is_sealed, input)) = input.split_first() else { return };
     let bytes = damaged(input);
     let Ok(read) = RankLog::from_bytes(if is_sealed & 1 == 1 { bytes } else { unsealed(bytes) }) else {

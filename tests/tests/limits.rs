@@ -5,16 +5,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use mel_tests::artifacts::fresh_dir;
+use mel_tests::artifacts::{fresh_dir, root};
 use mel_tests::trace::Trace;
-use mel_tests::{Job, Mpi, Program};
+use mel_tests::{Job, Mpi, Program, compile_source};
 
 #[test]
 #[ignore = "slow"]
 fn a_trace_of_a_limited_size() {
     for mpi in &Mpi::all() {
         let executable = Program::named("flood").compile(mpi);
-        let job = || Job::new(mpi, 2, &executable).args(["40000"]);
+        let job = || Job::new(mpi, 2, &executable).args(["400000"]);
         let plain = job().run();
         let directory = fresh_dir();
         let output = directory.path().join("run");
@@ -67,4 +67,29 @@ fn a_size_that_is_none_is_an_error() {
     assert_eq!(run.status.code(), Some(2));
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(text.contains("500M"), "{text}");
+}
+
+/// What a stencil does again and again takes little space: an iteration of each rank has 18 records, of 32 bytes while it runs. How many
+/// remain depends on its times, which the other programs on this machine disturb.
+#[test]
+fn a_stencil_s_log_takes_a_fifth_at_rest() {
+    const ITERATIONS: u64 = 10_000;
+    let Some(mpi) = Mpi::all().into_iter().next() else { return };
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let program = compile_source(&mpi, &root().join("examples/programs/halo2d.c"));
+    let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+    let iterations = ITERATIONS.to_string();
+    let arguments =
+        ["--iterations", &iterations, "--slow-us", "0", "--late-us", "0", "--nx", "64", "--ny", "64"];
+    let run = Job::new(&mpi, 4, program).args(arguments).patient().under_mel(options).run();
+    run.expect(run.code == Some(0), "the program ends well");
+    for rank in 0..4 {
+        let log = fs::metadata(output.join(format!("rank-{rank}.mlog"))).expect("there is a log");
+        let of_iteration = log.blocks() * 512 / ITERATIONS;
+        assert!(
+            (18..=18 * 32 / 5).contains(&of_iteration),
+            "{of_iteration} bytes for an iteration of rank {rank}"
+        );
+    }
 }

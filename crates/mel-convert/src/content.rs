@@ -128,7 +128,7 @@ pub struct Lock {
 impl Content {
     /// What this record says. Bytes that its payload lacks count as zero.
     #[inline]
-    pub fn of(record: &Record<'_>) -> Content {
+    pub fn of(record: &Record) -> Content {
         if let Some(number) = record.event_type() {
             return Content::Event(number);
         }
@@ -187,7 +187,7 @@ impl Content {
 
 /// The ranks, in the group of the window, of the partners of an epoch: of a record with [`WindowStep::Group`], those that it
 /// has room for.
-pub fn partners<'a>(record: &'a Record<'_>) -> impl Iterator<Item = u32> + 'a {
+pub fn partners<'a>(record: &'a Record) -> impl Iterator<Item = u32> + 'a {
     let count = (u32_at(&record.payload, 0) as usize).min(record.payload.len() / 4);
     (0..count).map(|place| u32_at(&record.payload, 4 * (place + 1)))
 }

@@ -39,7 +39,7 @@ pub enum Fact<'a> {
     /// The call under way is a collective operation on the communicator of this index.
     Collective(u16, Collective),
     /// Something about the window of this number.
-    Window(u16, WindowFact<'a>),
+    Window(u16, WindowFact),
     /// Recording was switched off or on.
     Recording(Switch),
     /// The process enters the phase of this number.
@@ -84,7 +84,7 @@ pub struct MessageFact {
 
 /// Something about a window.
 #[derive(Debug)]
-pub enum WindowFact<'a> {
+pub enum WindowFact {
     /// An operation was started, of this number.
     Started(OperationInCall, u64),
     /// An operation is complete.
@@ -99,7 +99,7 @@ pub enum WindowFact<'a> {
     /// An epoch has ended.
     EpochEnded(EpochSpan),
     /// Anything else, with its record.
-    Step(WindowStep, Record<'a>),
+    Step(WindowStep, Record),
 }
 
 /// An event.
@@ -110,7 +110,7 @@ pub struct EventFact<'a> {
     /// What it is to other events.
     pub part: EventPart<'a>,
     /// Its communicator and elements.
-    pub record: Record<'a>,
+    pub record: Record,
 }
 
 /// What an event is to others.
@@ -166,7 +166,7 @@ impl<'a, 't> Facts<'a, 't> {
         }
     }
 
-    fn fact(&mut self, at: At, content: Content, record: Record<'a>) -> Fact<'a> {
+    fn fact(&mut self, at: At, content: Content, record: Record) -> Fact<'a> {
         let object = record.object;
         match content {
             Content::Event(number) => Fact::Event(self.event(at, number, record)),
@@ -209,7 +209,7 @@ impl<'a, 't> Facts<'a, 't> {
         MessageFact { sent, has_request, object, message, index, unexpected }
     }
 
-    fn window(&mut self, at: At, step: WindowStep, record: Record<'a>) -> WindowFact<'a> {
+    fn window(&mut self, at: At, step: WindowStep, record: Record) -> WindowFact {
         let (window, At { thread, time, .. }) = (record.object, at);
         match step {
             WindowStep::Started(kind, operation) => {
@@ -227,7 +227,7 @@ impl<'a, 't> Facts<'a, 't> {
         }
     }
 
-    fn event(&mut self, at: At, number: u16, record: Record<'a>) -> EventFact<'a> {
+    fn event(&mut self, at: At, number: u16, record: Record) -> EventFact<'a> {
         let part = match self.types.get(number) {
             None => EventPart::Single,
             Some(of) => {

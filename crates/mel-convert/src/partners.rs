@@ -118,7 +118,7 @@ impl<'a> Pass<'a> {
         self.order - 1
     }
 
-    fn record(&mut self, record: &Record<'_>) {
+    fn record(&mut self, record: &Record) {
         let object = record.object;
         match Content::of(record) {
             Content::Message(Transfer { sent: true, message, .. }) => {

@@ -170,9 +170,9 @@ impl<'a> Merged<'a> {
 
 impl<'a> Iterator for Merged<'a> {
     /// The number of the stream, and the record.
-    type Item = (u32, Record<'a>);
+    type Item = (u32, Record);
 
-    fn next(&mut self) -> Option<(u32, Record<'a>)> {
+    fn next(&mut self) -> Option<(u32, Record)> {
         // A rank has a few streams: looking at each is cheaper than keeping a heap in order.
         let heads = self.streams.iter_mut().enumerate();
         let (_, next) = heads.filter_map(|(i, (_, records))| Some((records.peek()?.time, i))).min()?;

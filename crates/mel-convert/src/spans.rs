@@ -68,7 +68,7 @@ pub struct Region<'a> {
 #[derive(Debug)]
 pub struct QueueChange<'a> {
     /// The event.
-    pub record: &'a Record<'a>,
+    pub record: &'a Record,
     /// Number of its type.
     pub number: u16,
     /// The queue.
@@ -103,7 +103,7 @@ pub trait Visitor {
     /// A variable had a value at this tick.
     fn sample(&mut self, _ticks: u64, _: &Sample) {}
     /// Any other event, with the number of its type and of its stream.
-    fn event(&mut self, _stream: u32, _number: u16, _record: &Record<'_>) {}
+    fn event(&mut self, _stream: u32, _number: u16, _record: &Record) {}
 }
 
 /// Gives a visitor everything in a log, in the order of time. `tick` is called with 4096 at every 4096th record.
@@ -168,7 +168,7 @@ struct Calls {
 struct OpenRegion<'a> {
     name: &'a str,
     begin: u16,
-    first: Record<'a>,
+    first: Record,
     queue_length: Option<u64>,
 }
 
@@ -246,7 +246,7 @@ impl<'a> State<'a> {
         }
     }
 
-    fn window(&mut self, (stream, number): (u32, u16), fact: WindowFact<'_>, visitor: &mut impl Visitor) {
+    fn window(&mut self, (stream, number): (u32, u16), fact: WindowFact, visitor: &mut impl Visitor) {
         match fact {
             WindowFact::Started(operation, _) => {
                 if let Some(call) = self.open_call(stream) {

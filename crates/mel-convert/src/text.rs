@@ -97,7 +97,7 @@ fn ending(log: &RankLog) -> &'static str {
 fn write_record(
     out: &mut impl Write,
     log: &RankLog,
-    (stream, from, record): (u32, Option<&str>, &Record<'_>),
+    (stream, from, record): (u32, Option<&str>, &Record),
     options: Options,
     sites: &mut CallSites,
 ) -> io::Result<()> {

@@ -1,13 +1,12 @@
 //! Records that hold several things, taken apart: readers see calls entered and left, pairs of events,
 //! and completions as if each had been written by itself.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::iter::Peekable;
 
 use super::definitions::Definitions;
 use super::format::{Call, Entry, Pair, kind, u64_at};
-use super::reader::{Record, Stored};
+use super::reader::{Payload, Record, Stored};
 
 /// The records of a stream, in the order in which things happened.
 #[derive(Clone, Debug)]
@@ -16,9 +15,9 @@ pub struct Records<'a> {
     /// What the pairs are.
     definitions: &'a Definitions,
     /// What comes before the next stored record.
-    ready: VecDeque<Record<'a>>,
+    ready: VecDeque<Record>,
     /// The record of the call that is under way, with the time at which it was left.
-    open: Option<Record<'a>>,
+    open: Option<Record>,
 }
 
 impl<'a> Records<'a> {
@@ -45,18 +44,18 @@ impl<'a> Records<'a> {
     }
 
     /// The payload of the entry of a record, with the caller that the next one has.
-    fn entry(&mut self, record: &Record<'a>) -> Cow<'a, [u8]> {
-        let of_this = |next: &Record<'_>| next.kind == kind::CALLSITE && next.time == record.time;
+    fn entry(&mut self, record: &Record) -> Payload {
+        let of_this = |next: &Record| next.kind == kind::CALLSITE && next.time == record.time;
         match self.stored.next_if(of_this) {
             Some(site) => {
                 let entry = Entry::from_payload(&part(&record.payload, 0, 4));
-                Cow::Owned(Entry { returns_to: u64_at(&site.payload, 0), ..entry }.to_payload().to_vec())
+                Payload::from_slice(&Entry { returns_to: u64_at(&site.payload, 0), ..entry }.to_payload())
             }
             None => part(&record.payload, 0, 4),
         }
     }
 
-    fn take_apart(&mut self, record: Record<'a>) {
+    fn take_apart(&mut self, record: Record) {
         if self.open.as_ref().is_some_and(|call| record.kind == kind::CALL || record.time > call.time) {
             self.leave();
         }
@@ -89,7 +88,7 @@ impl<'a> Records<'a> {
 
 impl<'a> Records<'a> {
     /// Two events, or three: of an unknown pair the first is known.
-    fn take_pair_apart(&mut self, record: &Record<'a>) {
+    fn take_pair_apart(&mut self, record: &Record) {
         let begin = record.kind & (kind::EVENT - 1);
         let event = |number: u16, time, payload| {
             let kind = kind::EVENT + number.min(kind::EVENT - 1);
@@ -113,24 +112,21 @@ impl<'a> Records<'a> {
         } else {
             let request = Pair::request(&record.payload).to_le_bytes();
             let elements = record.payload.get(..Pair::REQUEST).unwrap_or_default();
-            let payload = Cow::Owned([&request, elements].concat());
+            let payload = Payload::from_iter(request.iter().chain(elements).copied());
             self.ready.extend([event(queued, end, payload), whole]);
         }
     }
 }
 
-/// Some bytes of a payload, as far as they are there, without copying what is in the file.
-fn part<'a>(payload: &Cow<'a, [u8]>, from: usize, length: usize) -> Cow<'a, [u8]> {
-    match payload {
-        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(from..from + length).unwrap_or_default()),
-        Cow::Owned(bytes) => Cow::Owned(bytes.get(from..from + length).unwrap_or_default().to_vec()),
-    }
+/// Some bytes of a payload, as far as they are there.
+fn part(payload: &[u8], from: usize, length: usize) -> Payload {
+    Payload::from_slice(payload.get(from..from + length).unwrap_or_default())
 }
 
-impl<'a> Iterator for Records<'a> {
-    type Item = Record<'a>;
+impl Iterator for Records<'_> {
+    type Item = Record;
 
-    fn next(&mut self) -> Option<Record<'a>> {
+    fn next(&mut self) -> Option<Record> {
         while self.ready.is_empty() {
             match self.stored.next() {
                 Some(record) => self.take_apart(record),

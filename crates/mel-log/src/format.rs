@@ -8,7 +8,7 @@ use super::payload::{array_at, payload};
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -95,6 +95,13 @@ pub mod chunk {
     pub const EVENTS: u32 = 1;
     /// A chunk of definitions: a piece of a text of JSON lines.
     pub const DEFINITIONS: u32 = 2;
+    /// A chunk of packed chunks, one behind the other: [`SEALED`] says up to where, and [`CHECKSUM`] is of the chunk's header alone.
+    pub const PACKED: u32 = 3;
+    /// A chunk whose records are packed in another one.
+    pub const EMPTIED: u32 = 4;
+    /// The value of the field `MAGIC` of a packed chunk: `MPCK`. Its other fields are those of the chunk of events that it was, and
+    /// [`SEALED`] says how many bytes it takes now.
+    pub const PACKED_MAGIC: u32 = u32::from_le_bytes(*b"MPCK");
 }
 
 /// The kinds of records.
@@ -450,6 +457,11 @@ pub(crate) fn chunk_checksum(bytes: &[u8]) -> Option<u32> {
     Some(checksum::of([bytes.get(chunk::KIND..chunk::CHECKSUM)?, content]))
 }
 
+/// The checksum in [`chunk::CHECKSUM`] that belongs to a chunk of packed chunks.
+pub(crate) fn packed_checksum(bytes: &[u8]) -> u32 {
+    checksum::of([bytes.get(chunk::KIND..chunk::CHECKSUM).unwrap_or_default()])
+}
+
 /// The `u16` at an offset; bytes beyond the end count as zero.
 pub fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     u16::from_le_bytes(array_at(bytes, offset))
@@ -519,7 +531,7 @@ mod tests {
         documented(chunk::SEQUENCE, "`u32`", "sequence number");
         documented(chunk::SEALED, "`u32`", "are final");
         documented(chunk::CHECKSUM, "`u32`", "checksum");
-        documented(CHUNK_HEADER_BYTES, "", "records, or text");
+        documented(CHUNK_HEADER_BYTES, "", "records, text, or packed chunks");
         assert_eq!((RECORD_BYTES, CHUNK_BYTES, HEADER_BYTES), (32, 1_048_576, 4096));
         for (number, what) in [
             (kind::ENTER, "entered"),

@@ -5,6 +5,7 @@
 //! - [`format`](mod@format): the layout in bytes, shared by both sides. `docs/event-log.md` is its prose.
 //! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
 //! - [`writer`]: runs inside the application. Appending copies 32 bytes; nothing else.
+//! - [`packed`]: chunks of records that are full, in a fraction of their space.
 //! - [`gaps`]: what is known of times in which recording was off.
 //! - [`samples`]: variables that were read while the process ran.
 //! - [`expand`]: what one record holds of several, for readers.
@@ -48,6 +49,7 @@ pub mod launcher;
 pub mod names;
 pub mod number;
 pub mod offers;
+pub mod packed;
 mod payload;
 pub mod plugin_list;
 pub mod printable;

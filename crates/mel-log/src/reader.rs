@@ -3,20 +3,22 @@
 //! Nothing in a file is believed before it was checked against the file's length; no content makes
 //! the reader panic or loop.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, Mmap, UncheckedAdvice};
+use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::definitions::Definitions;
 pub use super::expand::Records;
 use super::format::{
-    CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, RECORD_BYTES, State,
-    VERSION, chunk, chunk_checksum, end_checksum, header, identity_checksum, kind, u16_at, u32_at, u64_at,
+    CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, PAYLOAD_BYTES,
+    RECORD_BYTES, State, VERSION, chunk, chunk_checksum, end_checksum, header, identity_checksum, kind,
+    packed_checksum, u16_at, u32_at, u64_at,
 };
+use super::packed;
 use super::ranks::contradiction;
 use super::regular_file;
 
@@ -69,7 +71,7 @@ pub struct RankLog {
     pub definitions: Definitions,
     /// What is missing of the file.
     pub missing: Missing,
-    /// Offsets of the chunks of each stream, in order.
+    /// Offsets of the chunks of each stream, in order, packed ones among them.
     chunks: BTreeMap<u32, Vec<usize>>,
 }
 
@@ -129,7 +131,7 @@ impl Deref for Bytes {
 
 /// One record of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct Record {
     /// When, in ticks of the log's clock.
     pub time: u64,
     /// What: see [`kind`].
@@ -137,10 +139,13 @@ pub struct Record<'a> {
     /// Index of the communicator; [`NO_OBJECT`](super::format::NO_OBJECT) if there is none.
     pub object: u16,
     /// The payload, followed by zeros up to a multiple of twenty bytes.
-    pub payload: Cow<'a, [u8]>,
+    pub payload: Payload,
 }
 
-impl Record<'_> {
+/// The payload of a record. That of most is short.
+pub type Payload = SmallVec<[u8; PAYLOAD_BYTES]>;
+
+impl Record {
     /// The number of the event type, if the record is an instance of one.
     pub fn event_type(&self) -> Option<u16> {
         self.kind.checked_sub(kind::EVENT)
@@ -271,8 +276,7 @@ impl RankLog {
     /// is taken apart.
     pub fn records(&self, stream: u32) -> Records<'_> {
         let chunks = self.chunks.get(&stream).map_or(&[][..], Vec::as_slice);
-        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), chunk: None, at: 0, end: 0 };
-        Records::new(stored, &self.definitions)
+        Records::new(Stored::of(&self.bytes, chunks), &self.definitions)
     }
 
     /// Records of a stream that were lost, mostly because the disk was full. The streams from the
@@ -290,14 +294,7 @@ impl RankLog {
     /// Until when the log reaches, in seconds since its origin: the last record of any stream.
     pub fn reaches_s(&self) -> f64 {
         let last = |chunk: &usize| {
-            let records = Stored {
-                bytes: &self.bytes,
-                chunks: std::slice::from_ref(chunk).iter(),
-                chunk: None,
-                at: 0,
-                end: 0,
-            };
-            records.map(|record| record.time).max()
+            Stored::of(&self.bytes, std::slice::from_ref(chunk)).map(|record| record.time).max()
         };
         let last = self.chunks.values().filter_map(|chunks| chunks.last().and_then(last)).max();
         let since = last.map_or(0, |last| last.saturating_sub(self.info.origin_ticks));
@@ -340,7 +337,11 @@ impl RankLog {
     /// An upper bound of the number of records, from the number of chunks: to measure progress by. No
     /// record is taken apart into more than five.
     pub fn records_at_most(&self) -> usize {
-        self.chunks.values().flatten().map(|at| 5 * (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES).sum()
+        let of_chunk = |at: &usize| match packed_content(&self.bytes, *at) {
+            Some(content) => packed::count(content).unwrap_or(0),
+            None => (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES,
+        };
+        self.chunks.values().flatten().map(|at| 5 * of_chunk(at)).sum()
     }
 }
 
@@ -364,6 +365,12 @@ fn index(bytes: &[u8], found: &mut BTreeMap<u32, Vec<usize>>, text: &mut Vec<u8>
             }
             chunk::DEFINITIONS if is_damaged(bytes, at) => missing.definitions += 1,
             chunk::DEFINITIONS => texts.push((sequence, at)),
+            chunk::PACKED => {
+                missing.damaged += usize::from(!index_packed(bytes, at, |stream, sequence, at| {
+                    streams.entry(stream).or_default().push((sequence, at));
+                }));
+            }
+            chunk::EMPTIED => {}
             _ => missing.damaged += usize::from(is_taken(at)),
         }
     }
@@ -384,6 +391,9 @@ fn index(bytes: &[u8], found: &mut BTreeMap<u32, Vec<usize>>, text: &mut Vec<u8>
 /// Whether the chunk has another checksum than its own. One that is not sealed has none, and of one that is cut off it is not known.
 fn is_damaged(bytes: &[u8], at: usize) -> bool {
     let chunk = &bytes[at..chunk_end(bytes, at)];
+    if u32_at(chunk, chunk::MAGIC) == chunk::PACKED_MAGIC {
+        return chunk_checksum(chunk) != Some(u32_at(chunk, chunk::CHECKSUM));
+    }
     match (u32_at(chunk, chunk::SEALED), chunk_checksum(chunk)) {
         (0, _) => false,
         (_, Some(sum)) => sum != u32_at(chunk, chunk::CHECKSUM),
@@ -406,8 +416,43 @@ fn in_sequence(mut chunks: Vec<(u32, usize)>) -> (Vec<usize>, usize) {
     (whole, behind)
 }
 
+/// Where a chunk ends, packed or not.
 fn chunk_end(bytes: &[u8], at: usize) -> usize {
-    (at + CHUNK_BYTES).min(bytes.len())
+    let length = match u32_at(bytes, at + chunk::MAGIC) {
+        chunk::PACKED_MAGIC => CHUNK_HEADER_BYTES + u32_at(bytes, at + chunk::SEALED) as usize,
+        _ => CHUNK_BYTES,
+    };
+    at.saturating_add(length).min(bytes.len())
+}
+
+/// What a packed chunk holds.
+fn packed_content(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let is_packed = u32_at(bytes, at + chunk::MAGIC) == chunk::PACKED_MAGIC;
+    is_packed.then(|| bytes.get(at + CHUNK_HEADER_BYTES..chunk_end(bytes, at)).unwrap_or_default())
+}
+
+/// Finds the packed chunks in one of them: stream, sequence number and offset. `false` where it is damaged: then those before that place
+/// are found. What is cut off with the file is not.
+fn index_packed(bytes: &[u8], at: usize, mut found: impl FnMut(u32, u32, usize)) -> bool {
+    let whole = &bytes[at..(at + CHUNK_BYTES).min(bytes.len())];
+    let used = u32_at(whole, chunk::SEALED) as usize;
+    if used > CHUNK_BYTES - CHUNK_HEADER_BYTES || packed_checksum(whole) != u32_at(whole, chunk::CHECKSUM) {
+        return false;
+    }
+    let (mut place, end) = (CHUNK_HEADER_BYTES, CHUNK_HEADER_BYTES + used);
+    while place < end {
+        let Some(header) = whole.get(place..place + CHUNK_HEADER_BYTES) else { return whole.len() < end };
+        let next = place + CHUNK_HEADER_BYTES + u32_at(header, chunk::SEALED) as usize;
+        if u32_at(header, chunk::MAGIC) != chunk::PACKED_MAGIC || next > end {
+            return false;
+        }
+        if next > whole.len() {
+            return true;
+        }
+        found(u32_at(header, chunk::STREAM), u32_at(header, chunk::SEQUENCE), at + place);
+        place = next;
+    }
+    true
 }
 
 /// The records of a stream as they are in the file.
@@ -415,50 +460,82 @@ fn chunk_end(bytes: &[u8], at: usize) -> usize {
 pub(super) struct Stored<'a> {
     bytes: &'a Bytes,
     chunks: std::slice::Iter<'a, usize>,
-    /// The chunk that is being read.
+    /// The chunk that is being read, and its records behind those that were read.
     chunk: Option<usize>,
-    /// The next record, and the end of its chunk.
-    at: usize,
-    end: usize,
+    records: Remaining<'a>,
 }
 
-impl<'a> Stored<'a> {
-    /// The record at an offset, if it lies in the current chunk as a whole and was written.
-    fn peek(&self, at: usize) -> Option<&'a [u8]> {
-        let end = at.checked_add(RECORD_BYTES).filter(|end| *end <= self.end)?;
-        self.bytes.get(at..end).filter(|record| u16_at(record, 8) != kind::NONE)
+/// Records that were not read yet.
+#[derive(Clone, Debug)]
+enum Remaining<'a> {
+    InFile(&'a [u8]),
+    /// They were packed: all of the chunk, and how many bytes were read.
+    Unpacked(Vec<u8>, usize),
+}
+
+impl Remaining<'_> {
+    /// The next record that was written, if it is there as a whole.
+    fn peek(&self) -> Option<&[u8; RECORD_BYTES]> {
+        let rest = match self {
+            Remaining::InFile(rest) => *rest,
+            Remaining::Unpacked(all, read) => &all[*read..],
+        };
+        rest.first_chunk().filter(|record| u16_at(*record, 8) != kind::NONE)
+    }
+
+    /// The record that was peeked at was read.
+    fn pass(&mut self) {
+        match self {
+            Remaining::InFile(rest) => *rest = &rest[RECORD_BYTES..],
+            Remaining::Unpacked(_, read) => *read += RECORD_BYTES,
+        }
     }
 }
 
-impl<'a> Iterator for Stored<'a> {
-    type Item = Record<'a>;
+impl<'a> Stored<'a> {
+    fn of(bytes: &'a Bytes, chunks: &'a [usize]) -> Stored<'a> {
+        Stored { bytes, chunks: chunks.iter(), chunk: None, records: Remaining::InFile(&[]) }
+    }
 
-    fn next(&mut self) -> Option<Record<'a>> {
+    /// Goes on with the next chunk. Of one whose content is none, which its checksum would not let pass, there are no records.
+    fn open(&mut self, at: usize) {
+        self.chunk = Some(at);
+        self.records = match packed_content(self.bytes, at) {
+            Some(content) => Remaining::Unpacked(packed::unpack(content).unwrap_or_default(), 0),
+            None => {
+                let records = self.bytes.get(at + CHUNK_HEADER_BYTES..chunk_end(self.bytes, at));
+                Remaining::InFile(records.unwrap_or_default())
+            }
+        };
+    }
+}
+
+impl Iterator for Stored<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
         loop {
-            let Some(first) = self.peek(self.at) else {
+            let Some(first) = self.records.peek() else {
                 if let Some(read) = self.chunk.take() {
                     self.bytes.release(read);
                 }
                 let at = *self.chunks.next()?;
-                self.chunk = Some(at);
-                self.end = chunk_end(self.bytes, at);
-                self.at = at.saturating_add(CHUNK_HEADER_BYTES);
+                self.open(at);
                 continue;
             };
-            self.at += RECORD_BYTES;
-            let kind = u16_at(first, 8);
+            let (time, kind, object) = (u64_at(first, 0), u16_at(first, 8), u16_at(first, 10));
+            let mut payload = Payload::from_slice(&first[RECORD_BYTES - PAYLOAD_BYTES..]);
+            self.records.pass();
             if kind == kind::CONTINUATION {
                 continue; // of a record that is not there: the file is damaged
             }
-            let mut payload = Cow::Borrowed(&first[12..]);
             for _ in 0..MAX_CONTINUATIONS {
-                let Some(more) = self.peek(self.at).filter(|r| u16_at(r, 8) == kind::CONTINUATION) else {
-                    break;
-                };
-                payload.to_mut().extend_from_slice(&more[12..]);
-                self.at += RECORD_BYTES;
+                let more = self.records.peek().filter(|record| u16_at(*record, 8) == kind::CONTINUATION);
+                let Some(more) = more else { break };
+                payload.extend_from_slice(&more[RECORD_BYTES - PAYLOAD_BYTES..]);
+                self.records.pass();
             }
-            return Some(Record { time: u64_at(first, 0), kind, object: u16_at(first, 10), payload });
+            return Some(Record { time, kind, object, payload });
         }
     }
 }

@@ -9,9 +9,10 @@
 //! first such error the log takes no further chunk; what no longer fits is counted. The same holds where the program has closed
 //! the log's descriptor ([`own_file`](in_process::own_file)).
 //!
-//! A stream maps one chunk, its window, and fills it again and again: a full window is copied to a
-//! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In
-//! between, both have the same content and the same sequence number.
+//! A stream maps one chunk, its window, and fills it again and again: what a full window holds is [packed](super::packed) and
+//! appended to the file. In between, both have the same content and the same sequence number. Packing takes half a millisecond or so;
+//! where records come so fast that this would be more than a hundredth of the time, the window is copied with a few system calls, and
+//! packed when the log is finished.
 //!
 //! **After `fork`** the child shares the mapping with its parent. Whoever calls [`Appender::append`]
 //! must know that it is not in a child. Everything else here notices by itself and does nothing.
@@ -37,8 +38,9 @@ use super::checksum;
 use super::definitions::{Definition, StreamKind};
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, RECORD_BYTES, State, VERSION, chunk,
-    end_checksum, header, identity_checksum,
+    chunk_checksum, end_checksum, header, identity_checksum, packed_checksum, u32_at,
 };
+use super::packed::Packer;
 use super::space::{self, FEWEST_CHUNKS, Limit};
 
 /// The event log of one rank, open for writing. Cloning gives another hold on the same log.
@@ -59,6 +61,20 @@ struct Inner {
     failure: Mutex<Option<io::Error>>,
     grown: Grown,
     text: Mutex<Text>,
+    packed: Mutex<PackedEnd>,
+    /// Ticks that a chunk takes to be filled at least where it is packed at once.
+    unhurried: u64,
+    /// What nobody packs with at the moment.
+    packers: Mutex<Vec<Packer>>,
+}
+
+/// The end of what is packed.
+#[derive(Debug, Default)]
+struct PackedEnd {
+    /// The offset in the file of the last chunk of packed ones, and how many bytes they take in it.
+    chunk: Option<(u64, usize)>,
+    /// The offsets of full chunks that were copied as they are, because there was no time, to be packed when the log is finished.
+    later: Vec<u64>,
 }
 
 /// The end of the text of definitions.
@@ -127,6 +143,9 @@ impl LogFile {
             failure: Mutex::new(None),
             grown: Grown::default(),
             text: Mutex::new(Text::default()),
+            packed: Mutex::default(),
+            unhurried: info.ticks_per_second / UNHURRIED_PER_SECOND,
+            packers: Mutex::default(),
         })))
     }
 
@@ -220,6 +239,10 @@ impl LogFile {
             chunk.seal(text.used);
             chunk.trim(&self.0.file, CHUNK_HEADER_BYTES + text.used);
         }
+        self.0.pack_copies();
+        if let Some((offset, used)) = lock(&self.0.packed).chunk {
+            trim(&self.0.file, offset, CHUNK_HEADER_BYTES + used);
+        }
     }
 }
 
@@ -300,6 +323,67 @@ impl Inner {
         Ok(chunk)
     }
 
+    /// Packs what was copied. Where that fails, for lack of space, the rest stays as it is.
+    fn pack_copies(&self) {
+        let copies = std::mem::take(&mut lock(&self.packed).later);
+        let mut whole = vec![0; if copies.is_empty() { 0 } else { CHUNK_BYTES }];
+        let mut packer = Packer::default();
+        for offset in copies {
+            let packed = self.file.with(|file| file.read_exact_at(&mut whole, offset)).and_then(|()| {
+                let field = |field: usize| u32_at(&whole, field);
+                let records = &whole[CHUNK_HEADER_BYTES..];
+                match packer.pack(records, CHUNK_HEADER_BYTES) {
+                    Some(packed) => self.append_packed(packed, field(chunk::STREAM), field(chunk::SEQUENCE)),
+                    None => Err(io::ErrorKind::InvalidData.into()),
+                }
+            });
+            let emptied = packed.and_then(|()| {
+                let kind = chunk::EMPTIED.to_le_bytes();
+                self.file.with(|file| file.write_all_at(&kind, offset + chunk::KIND as u64))
+            });
+            match emptied {
+                Ok(()) => trim(&self.file, offset, CHUNK_HEADER_BYTES),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Appends a packed chunk to the others: its header, and what it holds behind that. Nothing has come of it where the process is
+    /// killed before the last system call.
+    fn append_packed(&self, bytes: &mut [u8], stream: u32, sequence: u32) -> io::Result<()> {
+        self.refuse_foreign()?;
+        let sealed = (bytes.len() - CHUNK_HEADER_BYTES) as u32;
+        let fields = [chunk::PACKED_MAGIC, chunk::EVENTS, stream, sequence, sealed].map(u32::to_le_bytes);
+        bytes[..chunk::CHECKSUM].copy_from_slice(fields.as_flattened());
+        let sum = chunk_checksum(bytes).unwrap_or_default();
+        bytes[chunk::CHECKSUM..][..4].copy_from_slice(&sum.to_le_bytes());
+        let mut end = lock(&self.packed);
+        let has_room = |(_, used): &(u64, usize)| CHUNK_HEADER_BYTES + used + bytes.len() <= CHUNK_BYTES;
+        let (offset, used) = match end.chunk.filter(has_room) {
+            Some(place) => place,
+            None => {
+                let offset = self.reserve_chunk()?;
+                if let Some((before, used)) = end.chunk.replace((offset, 0)) {
+                    trim(&self.file, before, CHUNK_HEADER_BYTES + used);
+                }
+                (offset, 0)
+            }
+        };
+        let behind = offset + (CHUNK_HEADER_BYTES + used) as u64;
+        for (place, piece) in (behind..).step_by(PIECE).zip(bytes.chunks(PIECE)) {
+            self.file.with(|file| file.write_all_at(piece, place))?;
+        }
+        let used = used + bytes.len();
+        let mut header = [0; chunk::CHECKSUM + 4];
+        let fields = [chunk::CHUNK_MAGIC, chunk::PACKED, 0, 0, used as u32].map(u32::to_le_bytes);
+        header[..chunk::CHECKSUM].copy_from_slice(fields.as_flattened());
+        let sum = packed_checksum(&header);
+        header[chunk::CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
+        self.file.with(|file| file.write_all_at(&header, offset))?;
+        end.chunk = Some((offset, used));
+        Ok(())
+    }
+
     fn write_text(&self, text: &mut Text, mut line: &[u8]) -> io::Result<()> {
         while !line.is_empty() {
             if text.chunk.is_none() || text.used == CHUNK_BYTES - CHUNK_HEADER_BYTES {
@@ -324,6 +408,9 @@ impl Inner {
         Ok(())
     }
 }
+
+/// Chunks that are filled in a second at most where they are packed at once.
+const UNHURRIED_PER_SECOND: u64 = 20;
 
 /// Bytes that are copied by one system call. The file system takes larger pages for larger copies, and
 /// those come from memory that nobody has touched for long, which may cost ten times as much.
@@ -358,35 +445,78 @@ impl Chunk {
         self.field(chunk::SEALED).store((used as u32).to_le(), Ordering::Release);
     }
 
-    /// Copies this full chunk of events to the end of the file and empties it, to be filled again with
-    /// the records that follow. A process may be killed at any point of this: a reader takes the
-    /// first of two chunks with the same sequence number, and skips one without its magic.
-    fn spill(&mut self, log: &Inner, next_sequence: u32) -> io::Result<()> {
-        let offset = log.reserve_chunk()?;
-        self.seal(CHUNK_BYTES - CHUNK_HEADER_BYTES);
-        let base = self.map.as_mut_ptr();
-        // SAFETY: the mapping has `CHUNK_BYTES` bytes, and only the stream's own thread, which is
-        // here, changes them.
-        let whole = unsafe { std::slice::from_raw_parts(base, CHUNK_BYTES) };
-        for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
-            log.file.with(|file| file.write_all_at(piece, place))?;
+    /// Moves the records of this chunk, so many bytes, to the end of the file, packed or as they are, and empties it, to be filled
+    /// again with those that follow. A process may be killed at any point of this: a reader takes the first of two chunks with the
+    /// same sequence number, and skips one without its magic.
+    fn spill(&mut self, log: &Inner, used: usize, is_packed: bool, next_sequence: u32) -> io::Result<()> {
+        if is_packed {
+            self.pack(log, used, next_sequence.wrapping_sub(1))?;
+        } else {
+            let offset = self.copy(log, used)?;
+            lock(&log.packed).later.push(offset);
         }
         self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
         self.field(chunk::SEALED).store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         // SAFETY: the records' part of the mapping; no reference to it is left.
-        unsafe { base.add(CHUNK_HEADER_BYTES).write_bytes(0, CHUNK_BYTES - CHUNK_HEADER_BYTES) };
+        unsafe { self.map.as_mut_ptr().add(CHUNK_HEADER_BYTES).write_bytes(0, used) };
         fence(Ordering::SeqCst);
         self.begin(next_sequence);
         Ok(())
     }
 
+    /// Packs this chunk at the end of the file, or copies it where that takes less.
+    fn pack(&self, log: &Inner, used: usize, sequence: u32) -> io::Result<()> {
+        let mut packer = lock(&log.packers).pop().unwrap_or_default();
+        // SAFETY: the mapping has `CHUNK_BYTES` bytes, of which the records are a part, and only the stream's own thread, which is
+        // here, changes them.
+        let whole = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), CHUNK_HEADER_BYTES + used) };
+        let spilled = match packer.pack(&whole[CHUNK_HEADER_BYTES..], CHUNK_HEADER_BYTES) {
+            Some(packed) => {
+                let stream = u32::from_le(self.field(chunk::STREAM).load(Ordering::Relaxed));
+                log.append_packed(packed, stream, sequence)
+            }
+            None => self.copy(log, used).map(drop),
+        };
+        lock(&log.packers).push(packer);
+        spilled
+    }
+
+    /// When its first record was, in ticks.
+    fn begun(&self) -> u64 {
+        // SAFETY: the first record's time, aligned to eight bytes, in the mapping, which is changed by atomics only.
+        let time = unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().add(CHUNK_HEADER_BYTES).cast()) };
+        u64::from_le(time.load(Ordering::Relaxed))
+    }
+
+    /// Copies this chunk to the end of the file as it is; gives where.
+    fn copy(&self, log: &Inner, used: usize) -> io::Result<u64> {
+        let offset = log.reserve_chunk()?;
+        self.seal(used);
+        // SAFETY: as in `spill`.
+        let whole = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), CHUNK_BYTES) };
+        for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
+            log.file.with(|file| file.write_all_at(piece, place))?;
+        }
+        Ok(offset)
+    }
+
+    /// The chunk, which was emptied, is not filled again.
+    fn close(&self) {
+        self.field(chunk::KIND).store(chunk::EMPTIED.to_le(), Ordering::Relaxed);
+    }
+
     /// Gives the space behind the first `used` bytes back to the file system, as far as it can.
     fn trim(&self, file: &OwnFile, used: usize) {
-        let used = used.next_multiple_of(4096);
-        if used < CHUNK_BYTES {
-            space::give_back(file, self.offset + used as u64, (CHUNK_BYTES - used) as u64);
-        }
+        trim(file, self.offset, used);
+    }
+}
+
+/// The same of the chunk at an offset of the file.
+fn trim(file: &OwnFile, offset: u64, used: usize) {
+    let used = used.next_multiple_of(4096);
+    if used < CHUNK_BYTES {
+        space::give_back(file, offset + used as u64, (CHUNK_BYTES - used) as u64);
     }
 }
 

@@ -507,7 +507,7 @@ impl Visitor for Writer<'_> {
         self.add_sample(ticks, sample);
     }
 
-    fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
+    fn event(&mut self, stream: u32, number: u16, record: &Record) {
         let Some(event_type) = self.log.definitions.event_types.get(&number) else { return };
         self.summary.events += 1;
         let track_uuid = Some(self.track(Track::Events(stream)));

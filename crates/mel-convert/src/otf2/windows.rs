@@ -92,7 +92,7 @@ impl Windows {
         definitions: &mut Definitions,
         tables: &mut Tables,
         number: u16,
-        fact: &WindowFact<'_>,
+        fact: &WindowFact,
     ) -> Option<Event<'static>> {
         let of = self.of_log.get(&number)?;
         let window = of.reference;
@@ -173,7 +173,7 @@ impl Conversion<'_> {
     pub(super) fn convert_window(
         &mut self,
         (position, number): (usize, u16),
-        (time, fact): (u64, &WindowFact<'_>),
+        (time, fact): (u64, &WindowFact),
         windows: &Windows,
         track: &mut Track,
         epochs: &mut Vec<Span>,

@@ -19,14 +19,18 @@ fn whole() -> &'static [u8] {
         for number in 0..50 {
             log.define(&Definition::Function { number, name: format!("MPI_Function_{number}") }).unwrap();
         }
-        for thread in 0..2 {
+        // Of these nothing is packed, because they do not end.
+        let streams = [0, 1].map(|thread| {
             let mut stream = log.stream(StreamKind::Calls, thread, None);
             for number in 0..500 {
                 let payload = [numbered(number); 2].concat();
                 stream.append(number, EVENT, 0, &payload[..if number % 5 == 0 { 40 } else { 8 }]);
             }
-        }
-        std::fs::read(&path).unwrap()
+            stream
+        });
+        let bytes = std::fs::read(&path).unwrap();
+        drop(streams);
+        bytes
     })
 }
 
@@ -119,7 +123,7 @@ proptest! {
     }
 }
 
-/// A finished log whose stream fills two chunks and a part of a third, and the times of its records.
+/// A finished log whose stream fills two chunks, which were packed at its end, and a part of a third, which is not.
 fn finished() -> &'static [u8] {
     static FINISHED: OnceLock<Vec<u8>> = OnceLock::new();
     FINISHED.get_or_init(|| {
@@ -136,30 +140,53 @@ fn finished() -> &'static [u8] {
     })
 }
 
+/// Where its chunks are that hold something: the packed ones themselves, not what they are in.
+fn places() -> Vec<usize> {
+    let mut places = Vec::new();
+    for at in (HEADER_BYTES..finished().len()).step_by(CHUNK_BYTES) {
+        let field = |field| format::u32_at(finished(), at + field) as usize;
+        // Of a chunk that was emptied nothing is read.
+        if field(format::chunk::KIND) != format::chunk::EMPTIED as usize {
+            places.push(at);
+        }
+        if field(format::chunk::KIND) == format::chunk::PACKED as usize {
+            let end = at + 64 + field(format::chunk::SEALED);
+            let mut packed = at + 64;
+            while packed < end {
+                places.push(packed);
+                packed += 64 + format::u32_at(finished(), packed + format::chunk::SEALED) as usize;
+            }
+        }
+    }
+    places
+}
+
 #[test]
 fn damage_of_a_finished_log_is_told_and_nothing_damaged_is_read() {
     let whole = RankLog::from_bytes(finished().to_vec()).unwrap();
     assert!(whole.missing.is_nothing(), "{:?}", whole.missing);
     assert_eq!((whole.records(0).count(), whole.incomplete()), (2 * format::RECORDS_PER_CHUNK + 100, None));
-    for chunk in 0..(finished().len() - HEADER_BYTES) / CHUNK_BYTES {
-        let begin = HEADER_BYTES + chunk * CHUNK_BYTES;
+    // Definitions, the window, and two packed chunks in one.
+    assert_eq!(places().len(), 5);
+    for begin in places() {
         let used = format::u32_at(finished(), begin + format::chunk::SEALED) as usize;
         assert!(used > 64, "each chunk is sealed");
         // The fields of the header, then some bytes of the content.
         for at in (0..24).step_by(4).chain((64..64 + used).step_by(used / 3)) {
             // Without a seal a chunk is read as it is; its number is what nothing follows from.
-            let is_seal = (16..20).contains(&at);
+            let is_packed = format::u32_at(finished(), begin) == format::chunk::PACKED_MAGIC;
+            let is_seal = (16..20).contains(&at) && !is_packed;
             let mut bytes = finished().to_vec();
             bytes[begin + at] ^= 0x21;
             let read = RankLog::from_bytes(bytes).unwrap();
-            assert!(is_seal || !read.missing.is_nothing(), "byte {at} of chunk {chunk}: {:?}", read.missing);
+            assert!(is_seal || !read.missing.is_nothing(), "byte {at} from {begin} on: {:?}", read.missing);
             for (number, record) in (0..).zip(read.records(0)) {
                 assert_eq!((record.time, &record.payload[..]), (number, &numbered(number)[..]));
             }
         }
     }
     let mut bytes = finished().to_vec();
-    bytes[HEADER_BYTES + 2 * CHUNK_BYTES + 5000] ^= 1;
+    bytes[places()[4] + 100] ^= 1;
     let told = RankLog::from_bytes(bytes).unwrap().incomplete().unwrap();
     assert!(told.contains("rank 3 is damaged; 1 damaged part of it (1.0 MiB) is left out"), "{told}");
 }

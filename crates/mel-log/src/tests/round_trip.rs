@@ -25,11 +25,11 @@ fn what_was_written_is_read() {
     assert_eq!(read.definitions.functions[&2], "MPI_Isend");
     let stream = read.definitions.streams[&1];
     assert_eq!((stream.kind, stream.thread, stream.source), (StreamKind::Events, 0, Some(4)));
-    let calls: Vec<Record<'_>> = read.records(0).collect();
+    let calls: Vec<Record> = read.records(0).collect();
     assert_eq!(calls.len(), 2);
     assert_eq!((calls[0].time, calls[0].kind, calls[0].object), (10, kind::ENTER, NO_OBJECT));
     assert_eq!(Message::from_payload(&calls[1].payload), message);
-    let events: Vec<Record<'_>> = read.records(1).collect();
+    let events: Vec<Record> = read.records(1).collect();
     assert_eq!((events.len(), events[0].event_type(), events[0].object), (1, Some(7), 1));
     assert_eq!(events[0].payload[..], [0; 20]);
     assert_eq!(read.records(77).count(), 0);
@@ -52,6 +52,14 @@ fn a_log_of_a_running_process_says_so() {
 
 #[test]
 fn many_chunks_keep_their_order() {
+    // Chunks that are packed when the log is finished, and as soon as they are full.
+    for ticks in [3, 10_000] {
+        many_chunks(ticks);
+    }
+}
+
+/// Streams of records so many ticks after each other.
+fn many_chunks(ticks: u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     let log = create(&path);
@@ -59,20 +67,27 @@ fn many_chunks_keep_their_order() {
     let mut streams = [log.stream(StreamKind::Calls, 0, None), log.stream(StreamKind::Calls, 1, None)];
     for number in 0..count {
         for stream in &mut streams {
-            assert!(stream.append(number * 3, EVENT, 0, &numbered(number)));
+            assert!(stream.append(number * ticks, EVENT, 0, &numbered(number)));
         }
     }
+    let in_order = |read: &RankLog| {
+        for stream in [0, 1] {
+            let mut expected = 0;
+            for record in read.records(stream) {
+                assert_eq!((record.time, u64_at(&record.payload, 0)), (expected * ticks, expected));
+                expected += 1;
+            }
+            assert_eq!(expected, count);
+        }
+        assert!(read.records_at_most() >= 2 * count as usize);
+    };
+    in_order(&RankLog::open(&path).unwrap());
     drop(streams);
-    let read = RankLog::open(&path).unwrap();
-    for stream in [0, 1] {
-        let mut expected = 0;
-        for record in read.records(stream) {
-            assert_eq!((record.time, u64_at(&record.payload, 0)), (expected * 3, expected));
-            expected += 1;
-        }
-        assert_eq!(expected, count);
-    }
-    assert!(read.records_at_most() >= 2 * count as usize);
+    in_order(&RankLog::open(&path).unwrap());
+    log.finish(State::Finalised, 1);
+    let disk = std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&path).unwrap()) * 512;
+    assert!(disk < 2 * count * 2, "full chunks are packed, and their space is given back: {disk} bytes");
+    in_order(&RankLog::open(&path).unwrap());
 }
 
 #[test]
@@ -90,7 +105,7 @@ fn long_payloads_come_back_whole() {
     assert!(!stream.append(0, EVENT, 1, &payload(MAX_PAYLOAD_BYTES + 1)));
     assert_eq!(stream.dropped(), 1);
     let read = RankLog::open(&path).unwrap();
-    let records: Vec<Record<'_>> = read.records(0).collect();
+    let records: Vec<Record> = read.records(0).collect();
     assert_eq!(records.len(), lengths.len());
     for (i, (record, length)) in records.iter().zip(&lengths).enumerate() {
         assert_eq!((record.time, record.kind, record.object), (i as u64, EVENT, 1));

@@ -166,7 +166,7 @@ fn a_pair_may_tell_of_a_queue_too() {
     let read = RankLog::open(&path).unwrap();
     let events: Vec<(u64, u16, Vec<u8>)> = read
         .records(0)
-        .map(|record| (record.time, record.kind - kind::EVENT, record.payload.into_owned()))
+        .map(|record| (record.time, record.kind - kind::EVENT, record.payload.into_vec()))
         .collect();
     let with = |request: u64| [&request.to_le_bytes()[..], &short].concat();
     let found = |place: usize| (events[place].0, events[place].1, &events[place].2[..]);

@@ -215,7 +215,7 @@ impl Appender {
     fn append_slowly(&mut self, time: u64, kind: u16, object: u16, payload: &[u8]) -> bool {
         let records = payload.len().div_ceil(PAYLOAD_BYTES).max(1);
         let room = (self.end as usize - self.cursor as usize) / RECORD_BYTES;
-        if payload.len() > MAX_PAYLOAD_BYTES || (records > room && !self.next_chunk()) {
+        if payload.len() > MAX_PAYLOAD_BYTES || (records > room && !self.next_chunk(time)) {
             self.count_drop();
             return false;
         }
@@ -233,9 +233,13 @@ impl Appender {
         true
     }
 
-    fn next_chunk(&mut self) -> bool {
+    /// Makes room for what follows, from this time on.
+    fn next_chunk(&mut self, time: u64) -> bool {
         let result = match self.chunk.take() {
-            Some(mut window) => window.spill(&self.log, self.sequence).map(|()| window),
+            Some(mut window) => {
+                let is_packed = time.saturating_sub(window.begun()) >= self.log.unhurried;
+                window.spill(&self.log, RECORDS_BYTES, is_packed, self.sequence).map(|()| window)
+            }
             None => self.log.take_chunk(chunk::EVENTS, self.stream, self.sequence),
         };
         // Without room the window goes as it is: after a loss a stream never continues, so that what it
@@ -277,16 +281,27 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        if let Some(chunk) = &self.chunk
+        if let Some(mut chunk) = self.chunk.take()
             && !self.cursor.is_null()
             && !self.log.is_foreign()
         {
-            let used = self.cursor as usize - chunk.map.as_mut_ptr() as usize;
-            chunk.seal(used - CHUNK_HEADER_BYTES);
-            chunk.trim(&self.log.file, used);
+            let used = self.cursor as usize - chunk.map.as_mut_ptr() as usize - CHUNK_HEADER_BYTES;
+            if used >= WORTH_PACKING && chunk.spill(&self.log, used, true, self.sequence).is_ok() {
+                chunk.close();
+                chunk.trim(&self.log.file, CHUNK_HEADER_BYTES);
+            } else {
+                chunk.seal(used);
+                chunk.trim(&self.log.file, CHUNK_HEADER_BYTES + used);
+            }
         }
     }
 }
+
+/// How many bytes of records are packed when a stream ends: more than the pages that an emptied chunk and a packed one take.
+const WORTH_PACKING: usize = 16 << 10;
+
+/// Bytes of all records of a full chunk.
+const RECORDS_BYTES: usize = CHUNK_BYTES - CHUNK_HEADER_BYTES;
 
 /// The record of a call that is not at hand. No record is at this address.
 const FAR: *mut u8 = ptr::without_provenance_mut(1);

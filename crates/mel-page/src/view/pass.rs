@@ -391,7 +391,7 @@ impl Visitor for Pass<'_> {
         row.push((start, end), 0, 0, &[]);
     }
 
-    fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
+    fn event(&mut self, stream: u32, number: u16, record: &Record) {
         let definitions = &self.log.definitions;
         let Some(of) = definitions.event_types.get(&number).filter(|of| types::are_operations(of)) else {
             return;
@@ -426,7 +426,7 @@ impl Visitor for Pass<'_> {
 }
 
 /// The element `source` of an event.
-fn source(event_type: &EventType, record: &Record<'_>) -> Option<i64> {
+fn source(event_type: &EventType, record: &Record) -> Option<i64> {
     let element = event_type.elements.iter().find(|element| element.name == "source")?;
     match read(element, &record.payload)? {
         Value::Signed(source) => Some(source),
