@@ -53,9 +53,9 @@ fn a_loop_that_polls_is_cheap() {
         &[],
         &[
             ("test", 750),
-            ("testall", 1500),
-            ("testany", 1500),
-            ("testsome", 1500),
+            ("testall", 850),
+            ("testany", 850),
+            ("testsome", 850),
             ("get_status", 1150),
             ("iprobe", 1050),
             ("improbe", 1450),

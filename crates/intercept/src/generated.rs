@@ -4229,9 +4229,9 @@ crate::wrapper::wrappers! {
     plain MPI_Status_set_tag = Status_set_tag: Status_set_tag(status: *mut c_void, tag: c_int);
     hot MPI_Test = Test: Test(request: *mut c_void, flag: *mut c_int, status: *mut c_void);
     plain MPI_Test_cancelled = Test_cancelled: Test_cancelled(status: *mut c_void, flag: *mut c_int);
-    plain MPI_Testall = Testall: Testall(count: c_int, array_of_requests: *mut c_void, flag: *mut c_int, array_of_statuses: *mut c_void);
-    plain MPI_Testany = Testany: Testany(count: c_int, array_of_requests: *mut c_void, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
-    plain MPI_Testsome = Testsome: Testsome(incount: c_int, array_of_requests: *mut c_void, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void);
+    hot MPI_Testall = Testall: Testall(count: c_int, array_of_requests: *mut c_void, flag: *mut c_int, array_of_statuses: *mut c_void);
+    hot MPI_Testany = Testany: Testany(count: c_int, array_of_requests: *mut c_void, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
+    hot MPI_Testsome = Testsome: Testsome(incount: c_int, array_of_requests: *mut c_void, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void);
     plain MPI_Topo_test = Topo_test: Topo_test(comm: usize, status: *mut c_int);
     plain MPI_Type_commit = Type_commit: Type_commit(datatype: *mut c_void);
     plain MPI_Type_contiguous = Type_contiguous: Type_contiguous(count: c_int, oldtype: usize, newtype: *mut c_void);
@@ -4296,7 +4296,7 @@ crate::wrapper::wrappers! {
     plain MPI_Unpublish_name = Unpublish_name: Unpublish_name(service_name: *const c_char, info: usize, port_name: *const c_char);
     hot MPI_Wait = Wait: Wait(request: *mut c_void, status: *mut c_void);
     hot MPI_Waitall = Waitall: Waitall(count: c_int, array_of_requests: *mut c_void, array_of_statuses: *mut c_void);
-    plain MPI_Waitany = Waitany: Waitany(count: c_int, array_of_requests: *mut c_void, index: *mut c_int, status: *mut c_void);
+    hot MPI_Waitany = Waitany: Waitany(count: c_int, array_of_requests: *mut c_void, index: *mut c_int, status: *mut c_void);
     plain MPI_Waitsome = Waitsome: Waitsome(incount: c_int, array_of_requests: *mut c_void, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void);
     plain MPI_Win_allocate = Win_allocate: Win_allocate(size: isize, disp_unit: c_int, info: usize, comm: usize, baseptr: *mut c_void, win: *mut c_void);
     plain MPI_Win_allocate_c = Win_allocate_c: Win_allocate(size: isize, disp_unit: isize, info: usize, comm: usize, baseptr: *mut c_void, win: *mut c_void);

@@ -15,7 +15,7 @@ use crate::semantics;
 pub(crate) const STARTS: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"];
 
 /// Functions that programs call most often: their calls have a straight way to hooks (`crates/intercept/src/straight.rs`).
-const HOT: [&str; 14] = [
+const HOT: [&str; 18] = [
     "MPI_Send",
     "MPI_Isend",
     "MPI_Recv",
@@ -23,7 +23,11 @@ const HOT: [&str; 14] = [
     "MPI_Sendrecv",
     "MPI_Wait",
     "MPI_Waitall",
+    "MPI_Waitany",
     "MPI_Test",
+    "MPI_Testall",
+    "MPI_Testany",
+    "MPI_Testsome",
     "MPI_Iprobe",
     "MPI_Barrier",
     "MPI_Bcast",

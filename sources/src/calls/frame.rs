@@ -99,7 +99,7 @@ pub(crate) struct Current {
     /// Whether statuses are needed of what is pending.
     pub(crate) needs_statuses: bool,
     /// What the last call that was about requests has tested in vain.
-    pub(crate) tested_in_vain: Option<TestedInVain>,
+    pub(crate) tested_in_vain: TestedInVain,
     /// How many requests the call has whose receives are a row; none where it does not wait for one.
     pub(crate) in_row: usize,
     /// The requests that the call may complete.
@@ -169,7 +169,7 @@ fn make(events: Ob1Events) -> *mut Frame {
             awaits: Awaits::Receives,
             found: false,
             needs_statuses: false,
-            tested_in_vain: None,
+            tested_in_vain: TestedInVain::default(),
             in_row: 0,
             pending: Vec::with_capacity(256),
             started: Vec::with_capacity(256),

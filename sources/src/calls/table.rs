@@ -10,7 +10,6 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::Ticks;
 
-use super::again::TestedInVain;
 use super::communicators;
 use super::completion::{
     Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, needs_status,
@@ -86,7 +85,14 @@ impl Hook for Calls {
         // The most frequent ones first, without what the table of all needs.
         let is_done = match call {
             Call::Isend(_) => self.0.mode(frame).is_in_bulk(),
-            Call::Test(a) => self.0.tests_again(frame, a.request, &mut a.status),
+            Call::Test(a) => self.0.tests_again(frame, (a.request, 1), &mut a.status),
+            Call::Testany(a) => self.0.tests_again(frame, (a.array_of_requests, a.count), &mut a.status),
+            Call::Testall(a) => {
+                self.0.tests_again(frame, (a.array_of_requests, a.count), &mut a.array_of_statuses)
+            }
+            Call::Testsome(a) => {
+                self.0.tests_again(frame, (a.array_of_requests, a.incount), &mut a.array_of_statuses)
+            }
             _ => false,
         };
         if !is_done {
@@ -135,22 +141,25 @@ impl Calls {
             }
         }
         // What was tested may be complete, and another request have its handle.
-        frame.call.tested_in_vain = None;
+        frame.call.tested_in_vain.forget();
         leave(self.0, frame, function, call, success);
     }
 
     /// The exit of a test or a probe that has found nothing: whether it is one.
     #[inline(always)]
     fn polled_in_vain(&self, frame: &mut Frame, call: &Call<'_>) -> bool {
-        match call {
-            // SAFETY: MPI has filled the flag, because the call succeeded.
-            Call::Test(a) if unsafe { a.flag.read() } == 0 => {
-                self.0.tested(frame);
-                frame.call.tested_in_vain = TestedInVain::of(a.request);
-            }
-            // SAFETY: as above.
-            Call::Iprobe(a) if unsafe { a.flag.read() } == 0 => {}
+        // SAFETY: MPI has filled the flag, or the count, because the call succeeded.
+        let tested = match call {
+            Call::Test(a) if unsafe { a.flag.read() } == 0 => Some((a.request, 1)),
+            Call::Testany(a) if unsafe { a.flag.read() } == 0 => Some((a.array_of_requests, a.count)),
+            Call::Testall(a) if unsafe { a.flag.read() } == 0 => Some((a.array_of_requests, a.count)),
+            Call::Testsome(a) if unsafe { a.outcount.read() } == 0 => Some((a.array_of_requests, a.incount)),
+            Call::Iprobe(a) if unsafe { a.flag.read() } == 0 => None,
             _ => return false,
+        };
+        if let Some((requests, count)) = tested {
+            self.0.tested(frame);
+            frame.call.tested_in_vain.remember(requests, count);
         }
         self.0.polled_in_vain(frame);
         true
@@ -169,7 +178,7 @@ macro_rules! persistent_send {
 fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     if !matches!(call, Call::Iprobe(_)) {
         // It may be about requests.
-        frame.call.tested_in_vain = None;
+        frame.call.tested_in_vain.forget();
     }
     if tracker.suspects() {
         tracker.forget_what_is_gone(frame, call);
@@ -439,8 +448,8 @@ fn leave(
         Call::Start(a) if success => restarted(tracker, frame, a.request),
         Call::Startall(a) if success => restarted(tracker, frame, a.array_of_requests),
         Call::Wait(a) => complete_all(tracker, frame, a.status, Ends::All),
+        // Tests that have found nothing: in `leave_in_thread`.
         Call::Test(a) => {
-            // One that has found nothing: in `leave_in_thread`.
             if success {
                 complete_all(tracker, frame, a.status, Ends::Some);
             } else {
@@ -455,38 +464,24 @@ fn leave(
         Call::Testall(a) if !success => {
             complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses, Ends::Some);
         }
-        Call::Testall(a) => {
-            // SAFETY: MPI has filled the flag where it succeeded.
-            if unsafe { a.flag.read() } != 0 {
-                complete_all(tracker, frame, a.array_of_statuses, Ends::Some);
-            } else {
-                tracker.tested(frame);
-                tracker.polled_once(frame);
-            }
-        }
+        Call::Testall(a) => complete_all(tracker, frame, a.array_of_statuses, Ends::Some),
         Call::Waitany(a) => {
             // SAFETY: MPI has filled the index where it succeeded.
             let which = if success { unsafe { a.index.read() } } else { -1 };
             complete_one(tracker, frame, which, a.status);
         }
         Call::Testany(a) => {
-            // SAFETY: MPI has filled flag and index where it succeeded.
-            let flag = success && unsafe { a.flag.read() } != 0;
-            if !flag {
+            if !success {
                 tracker.tested(frame);
             }
-            // SAFETY: MPI has filled the index where it has set the flag.
-            let which = if flag { unsafe { a.index.read() } } else { -1 };
+            // SAFETY: MPI has set the flag, and filled the index, where it succeeded.
+            let which = if success { unsafe { a.index.read() } } else { -1 };
             complete_one(tracker, frame, which, a.status);
         }
         Call::Waitsome(a) => {
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Testsome(a) => {
-            // SAFETY: MPI has filled the count where it succeeded.
-            if success && unsafe { a.outcount.read() } == 0 {
-                tracker.tested(frame);
-            }
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Request_free(_) if success => {
