@@ -47,6 +47,7 @@ bench: deps pypi-mpis build ## Measure what MEL costs, side by side with nothing
 	python3 benches/report.py
 	python3 benches/archive.py
 	python3 benches/figure1.py
+	python3 benches/applications.py
 
 bench-matrix: deps build ## Measure what counting who sends what to whom costs, beside Open MPI's own component
 	python3 benches/matrix.py

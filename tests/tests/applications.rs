@@ -1,6 +1,6 @@
 //! Real applications, as Debian packages them, run to the end under MEL with the same results and sound statistics.
 //!
-//! Debian builds both against Open MPI.
+//! Debian builds them against Open MPI.
 
 use std::fs;
 use std::path::Path;
@@ -87,6 +87,64 @@ fn hpcc_passes_its_own_checks() {
         assert!(line.trim_start().starts_with("0 tests"), "{line}");
     }
     sound_profile(&output);
+}
+
+/// An application tells the same energies in lines of this beginning, in a plain run and under MEL. In its input something is less, so that
+/// it takes no time.
+fn has_the_same_energies(
+    command: &str,
+    input: &str,
+    (more, less): (&str, &str),
+    arguments: &[&str],
+    beginning: &str,
+) {
+    let mpi = open_mpi();
+    require(command);
+    let energies = |with_mel: bool| {
+        let directory = fresh_dir();
+        let text = fs::read_to_string(root().join("tests/inputs").join(input)).expect("an input");
+        assert!(text.contains(more), "{input} has no {more}");
+        fs::write(directory.path().join(input), text.replace(more, less)).expect("room for it");
+        let output = directory.path().join("run");
+        let job = Job::new(&mpi, 2, command).args(arguments).current_dir(directory.path());
+        let job = job.env("OMP_NUM_THREADS", "1").env("OMPI_MCA_mpi_yield_when_idle", "1");
+        let options = ["-o".as_ref(), output.as_os_str()];
+        let run = if with_mel { job.under_mel(options).run() } else { job.run() };
+        run.expect(run.code == Some(0), command);
+        if with_mel {
+            assert_eq!(Profile::read(&output).contradictions(2), [""; 0]);
+        }
+        let lines = run.stdout.lines().filter(|line| line.trim_start().starts_with(beginning));
+        let energy = |line: &str| line.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).last();
+        lines.filter_map(energy).collect::<Vec<f64>>()
+    };
+    let (plain, watched) = (energies(false), energies(true));
+    assert!(!plain.is_empty() && plain.len() == watched.len(), "{plain:?}, {watched:?}");
+    // Sums of several ranks are not the same to the last digit.
+    for (plain, watched) in plain.iter().zip(&watched) {
+        assert!((plain - watched).abs() <= 1e-6 * plain.abs(), "{plain} and {watched}");
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn nwchem_finds_the_same_energy() {
+    let less = ("6-311++g**", "6-31g*");
+    has_the_same_energies("nwchem.openmpi", "water.nw", less, &["water.nw"], "Total SCF energy");
+}
+
+#[test]
+#[ignore = "slow"]
+fn cp2k_finds_the_same_energies() {
+    let less = ("STEPS 4", "STEPS 1");
+    has_the_same_energies("cp2k.popt", "water.cp2k", less, &["water.cp2k"], "ENERGY| Total FORCE_EVAL");
+}
+
+#[test]
+#[ignore = "slow"]
+fn quantum_espresso_finds_the_same_energy() {
+    let less = ("16 16 16", "4 4 4");
+    has_the_same_energies("pw.x", "aluminium.in", less, &["-in", "aluminium.in"], "!    total energy");
 }
 
 /// The profile, whose numbers must not contradict each other. Everything that was queued has left the queues.
