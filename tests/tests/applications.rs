@@ -115,7 +115,7 @@ fn has_the_same_energies(
             assert_eq!(Profile::read(&output).contradictions(2), [""; 0]);
         }
         let lines = run.stdout.lines().filter(|line| line.trim_start().starts_with(beginning));
-        let energy = |line: &str| line.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).last();
+        let energy = |line: &str| line.split_whitespace().rev().find_map(|word| word.parse::<f64>().ok());
         lines.filter_map(energy).collect::<Vec<f64>>()
     };
     let (plain, watched) = (energies(false), energies(true));

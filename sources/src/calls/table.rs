@@ -148,13 +148,14 @@ impl Calls {
     /// The exit of a test or a probe that has found nothing: whether it is one.
     #[inline(always)]
     fn polled_in_vain(&self, frame: &mut Frame, call: &Call<'_>) -> bool {
-        // SAFETY: MPI has filled the flag, or the count, because the call succeeded.
+        // SAFETY: MPI has filled the flag or the count that is given here, because the call succeeded.
+        let is_zero = |filled: *mut c_int| unsafe { filled.read() } == 0;
         let tested = match call {
-            Call::Test(a) if unsafe { a.flag.read() } == 0 => Some((a.request, 1)),
-            Call::Testany(a) if unsafe { a.flag.read() } == 0 => Some((a.array_of_requests, a.count)),
-            Call::Testall(a) if unsafe { a.flag.read() } == 0 => Some((a.array_of_requests, a.count)),
-            Call::Testsome(a) if unsafe { a.outcount.read() } == 0 => Some((a.array_of_requests, a.incount)),
-            Call::Iprobe(a) if unsafe { a.flag.read() } == 0 => None,
+            Call::Test(a) if is_zero(a.flag) => Some((a.request, 1)),
+            Call::Testany(a) if is_zero(a.flag) => Some((a.array_of_requests, a.count)),
+            Call::Testall(a) if is_zero(a.flag) => Some((a.array_of_requests, a.count)),
+            Call::Testsome(a) if is_zero(a.outcount) => Some((a.array_of_requests, a.incount)),
+            Call::Iprobe(a) if is_zero(a.flag) => None,
             _ => return false,
         };
         if let Some((requests, count)) = tested {
