@@ -1,8 +1,10 @@
 //! Judges what ranks did in the order of time, and follows each wait back to its cause.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use slab::Slab;
 
 use mel_verdict::replay::{self, Most, Need, Paths, Replay, Waited, WhatIf};
 use mel_verdict::{Blame, Wait};
@@ -31,8 +33,10 @@ pub struct Judge<'a> {
     units: Units,
     operations: Operations,
     windows: Windows,
-    /// What can be judged, the earliest first.
-    events: BinaryHeap<Event>,
+    /// When something can be judged, the earliest first; how many came before, so that those of one time keep their order; and where it is.
+    /// What is moved often is small.
+    order: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    events: Slab<What>,
     events_before: u64,
     blame: Blame,
     together: Together,
@@ -97,14 +101,7 @@ struct Needs {
     latest: replay::Latest,
 }
 
-/// Something to judge, when it was over.
-struct Event {
-    time: u64,
-    /// How many came before, so that those of one time keep their order.
-    number: u64,
-    what: What,
-}
-
+/// Something to judge.
 enum What {
     Unit(Box<Unit>),
     /// A process leaves an operation.
@@ -113,24 +110,6 @@ enum What {
     Outside(u32, (u64, u64)),
     InMpi(Call),
     Search(Search),
-}
-
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl Eq for Event {}
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Event {
-    /// The earliest is the greatest.
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.time, other.number).cmp(&(self.time, self.number))
-    }
 }
 
 /// The last times of something, ascending: a message may be known at one end before the wait for it is judged at the other.
@@ -196,7 +175,8 @@ impl<'a> Judge<'a> {
             units: Units::default(),
             operations: Operations::default(),
             windows: Windows::new(thresholds),
-            events: BinaryHeap::new(),
+            order: BinaryHeap::new(),
+            events: Slab::new(),
             events_before: 0,
             blame: Blame::new(),
             together: Together::default(),
@@ -288,14 +268,15 @@ impl<'a> Judge<'a> {
 
     fn event(&mut self, time: u64, what: What) {
         self.events_before += 1;
-        self.events.push(Event { time, number: self.events_before, what });
+        self.order.push(Reverse((time, self.events_before, self.events.insert(what))));
     }
 
     /// Judges all that was over before a time; until then everything is known.
     pub fn judge(&mut self, until: u64) {
-        while self.events.peek().is_some_and(|event| event.time < until) || self.events.len() > MOST {
-            let Some(Event { what, .. }) = self.events.pop() else { return };
-            match what {
+        let is_due = |Reverse((time, ..)): &Reverse<(u64, u64, usize)>| *time < until;
+        while self.order.peek().is_some_and(is_due) || self.order.len() > MOST {
+            let Some(Reverse((.., place))) = self.order.pop() else { return };
+            match self.events.remove(place) {
                 What::Unit(unit) => self.unit(*unit),
                 What::Leaves(entry) => self.leaves(&entry),
                 What::Window(window, call, what) => self.window(window, call, &what),

@@ -79,7 +79,7 @@ pub mod header {
 pub mod chunk {
     /// `u32`: [`CHUNK_MAGIC`]; written last, so a chunk without it is not there yet.
     pub const MAGIC: usize = 0;
-    /// `u32`: [`EVENTS`] or [`DEFINITIONS`].
+    /// `u32`: [`EVENTS`], [`DEFINITIONS`], [`PACKED`] or [`EMPTIED`].
     pub const KIND: usize = 4;
     /// `u32`: number of the stream; 0 for definitions.
     pub const STREAM: usize = 8;
@@ -87,7 +87,7 @@ pub mod chunk {
     pub const SEQUENCE: usize = 12;
     /// `u32`: how many bytes behind the chunk's header are final; 0 as long as the chunk is being filled.
     pub const SEALED: usize = 16;
-    /// `u32`: their checksum, with the fields `KIND` to `SEALED` before them.
+    /// `u32`: their checksum, with the fields `KIND` to `SEALED` before them; of [`PACKED`], of these fields alone.
     pub const CHECKSUM: usize = 20;
     /// The value of the field `MAGIC`: `MCHK`.
     pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"MCHK");

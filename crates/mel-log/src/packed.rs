@@ -7,7 +7,9 @@
 //!
 //! Which context a record has is stored with it. A reader needs to know nothing about kinds, except how long a call has taken.
 
-use super::format::{Call, RECORD_BYTES, RECORDS_PER_CHUNK, kind, u32_at, u64_at};
+use super::format::{
+    CHUNK_BYTES, CHUNK_HEADER_BYTES, Call, RECORD_BYTES, RECORDS_PER_CHUNK, kind, u32_at, u64_at,
+};
 
 /// Contexts that a chunk may have; where there are more, some share one.
 const CONTEXTS: usize = 256;
@@ -36,6 +38,9 @@ const PRESENT: usize = 4;
 const LENGTH: usize = 12;
 const HEAD_BYTES: usize = 16;
 
+/// The most bytes that records take packed: with the headers of a packed chunk and of the one that it is in they fill that.
+const MOST_BYTES: usize = CHUNK_BYTES - 2 * CHUNK_HEADER_BYTES;
+
 const _: () = assert!(PLANES <= 64 && Call::DURATION.is_multiple_of(4));
 
 /// A record as words, with those of its time before the others.
@@ -43,22 +48,29 @@ type Words = [u32; RECORD_BYTES / 4];
 /// The first word behind the time.
 const FIRST: usize = TIME_BYTES / 4;
 
-/// What is known at a record of those before it, in the order of their contexts or not.
+/// What is known at a record of those before it, those of blocks before included.
+#[derive(Debug, Default)]
 struct Known {
     /// The words of the last record of each context.
-    last: [Words; CONTEXTS],
+    last: Vec<Words>,
     clock: Clock,
 }
 
 impl Known {
-    fn nothing() -> Known {
-        Known { last: [[0; RECORD_BYTES / 4]; CONTEXTS], clock: Clock(0) }
+    /// The same memory, knowing nothing.
+    fn anew(mut self) -> Known {
+        self.last.clear();
+        self.last.resize(CONTEXTS, Words::default());
+        self.clock = Clock::default();
+        self
     }
 }
 
 /// What packing needs of memory, to be used again.
 #[derive(Debug, Default)]
 pub(crate) struct Packer {
+    asked: Contexts,
+    known: Known,
     contexts: Vec<u8>,
     times: Vec<u64>,
     /// The differences of each word, those of one context behind each other. A word's begin [`COLUMN`] behind those of the one before.
@@ -69,10 +81,11 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// Packs whole records, as many as fit in a chunk, behind `before` bytes that are left to the caller. `None` where that takes
-    /// more than the records do.
+    /// more than the records do, or more than fit in another chunk. Allocates at the first time, and for each block what compressing needs.
     pub(crate) fn pack(&mut self, records: &[u8], before: usize) -> Option<&mut [u8]> {
         let (records, _) = records.as_chunks::<RECORD_BYTES>();
-        let (mut contexts, mut known) = (Contexts::none(), Known::nothing());
+        let (mut contexts, mut known) =
+            (std::mem::take(&mut self.asked).anew(), std::mem::take(&mut self.known).anew());
         let mut length = before;
         for block in records[..records.len().min(RECORDS_PER_CHUNK)].chunks(BLOCK) {
             self.contexts.clear();
@@ -89,7 +102,9 @@ impl Packer {
             head[LENGTH..][..4].copy_from_slice(&(packed as u32).to_le_bytes());
             length = content + packed;
         }
-        (length - before < RECORD_BYTES * records.len()).then(|| &mut self.packed[..length])
+        (self.asked, self.known) = (contexts, known);
+        let packed = length - before;
+        (packed < RECORD_BYTES * records.len() && packed <= MOST_BYTES).then(|| &mut self.packed[..length])
     }
 
     /// Finds the differences of a block's records; gives the planes of times and words that are not all zeros.
@@ -170,7 +185,8 @@ fn planes(present: u64) -> impl Iterator<Item = Plane> {
 
 /// The records that were packed; `None` where these bytes are not what [`Packer::pack`] makes.
 pub fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
-    let (mut records, mut known) = (Vec::with_capacity(RECORD_BYTES * count(packed)?), Known::nothing());
+    let (mut records, mut known) =
+        (Vec::with_capacity(RECORD_BYTES * count(packed)?), Known::default().anew());
     for block in blocks(packed) {
         block?.unpack(&mut known, &mut records)?;
     }
@@ -281,6 +297,7 @@ fn time_of(words: &Words) -> u64 {
 }
 
 /// When the record before ended, if it is of a call; else when it was.
+#[derive(Debug, Default)]
 struct Clock(u64);
 
 impl Clock {
@@ -293,15 +310,20 @@ impl Clock {
 }
 
 /// What the contexts are of: the first two words of their records behind the time.
+#[derive(Debug, Default)]
 struct Contexts {
     known: Vec<u64>,
     /// By parts of their hashes, some that were asked for, and their contexts.
-    asked: [(u64, u8); 1024],
+    asked: Vec<(u64, u8)>,
 }
 
 impl Contexts {
-    fn none() -> Contexts {
-        Contexts { known: Vec::with_capacity(CONTEXTS), asked: [(0, 0); 1024] }
+    /// The same memory, with no contexts.
+    fn anew(mut self) -> Contexts {
+        self.known.clear();
+        self.asked.clear();
+        self.asked.resize(1024, (0, 0));
+        self
     }
 
     /// The context of a record.
@@ -378,6 +400,30 @@ mod tests {
         let few = calls(3);
         assert_eq!(packer.pack(&few, 5).and_then(|packed| unpack(&packed[5..])), Some(few));
         assert_eq!(packer.pack(&[], 0), None);
+    }
+
+    #[test]
+    fn what_is_packed_fits_in_another_chunk() {
+        // Each record is noise but for its last bytes: more and more of them, until packing is worth it.
+        let mut seed = 1u64;
+        let mut noise = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 56) as u8
+        };
+        let mut packer = Packer::default();
+        let mut records: Vec<u8> = (0..RECORDS_PER_CHUNK * RECORD_BYTES).map(|_| noise()).collect();
+        for even in (0..RECORDS_PER_CHUNK).step_by(256) {
+            let (rows, _) = records.as_chunks_mut::<RECORD_BYTES>();
+            rows[even..].iter_mut().take(256).for_each(|row| row[12..].fill(0));
+            let packed = packer.pack(&records, CHUNK_HEADER_BYTES);
+            let packed = packed.map(|packed| (packed.len(), unpack(&packed[CHUNK_HEADER_BYTES..])));
+            if let Some((length, unpacked)) = packed {
+                assert!(CHUNK_HEADER_BYTES + length <= CHUNK_BYTES, "{length}");
+                assert!(unpacked == Some(records));
+                return;
+            }
+        }
+        panic!("nothing was packed");
     }
 
     #[test]

@@ -153,7 +153,8 @@ impl Record {
 }
 
 impl RankLog {
-    /// Opens a log. It may still be written to: what is appended later is then not all seen.
+    /// Opens a log. It may still be written to: what is appended later is then not all seen, and what is packed while it is read may be
+    /// taken for missing.
     ///
     /// # Errors
     /// [`ReadError`] if the file cannot be read, or its header page is not one of this version or damaged.
@@ -175,7 +176,7 @@ impl RankLog {
             return Err(ReadError::NotALog(path.to_owned()));
         }
         // SAFETY: the map is only read, byte by byte and without assuming that it stays the same. A
-        // writer only ever makes the file longer; that somebody cuts it off meanwhile is accepted
+        // writer changes the file, but never makes it shorter; that somebody cuts it off meanwhile is accepted
         // as a crash of the reading command, as every reader of mapped files does.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
         // Only a hint.

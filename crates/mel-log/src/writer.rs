@@ -227,6 +227,15 @@ impl LogFile {
         if self.0.is_foreign() {
             return;
         }
+        // One that ends early has no time for that. Nor is the lock waited for: what ends the process may have interrupted who holds it.
+        if state == State::Finalised {
+            self.0.pack_copies();
+        }
+        if let Ok(end) = self.0.packed.try_lock()
+            && let Some((offset, used)) = end.chunk
+        {
+            trim(&self.0.file, offset, CHUNK_HEADER_BYTES + used);
+        }
         self.0.header_u64(header::END_TICKS).store(end_ticks.to_le(), Ordering::Relaxed);
         self.0.header_u32(header::STATE).store((state as u32).to_le(), Ordering::Release);
         // SAFETY: the page is mapped with `HEADER_BYTES` bytes as long as `self` lives; others may be counting in other fields of it,
@@ -238,10 +247,6 @@ impl LogFile {
         if let Some(chunk) = &text.chunk {
             chunk.seal(text.used);
             chunk.trim(&self.0.file, CHUNK_HEADER_BYTES + text.used);
-        }
-        self.0.pack_copies();
-        if let Some((offset, used)) = lock(&self.0.packed).chunk {
-            trim(&self.0.file, offset, CHUNK_HEADER_BYTES + used);
         }
     }
 }
@@ -323,27 +328,24 @@ impl Inner {
         Ok(chunk)
     }
 
-    /// Packs what was copied. Where that fails, for lack of space, the rest stays as it is.
+    /// Packs what was copied. What would take more space packed stays as it is, and all the rest where there is none.
     fn pack_copies(&self) {
-        let copies = std::mem::take(&mut lock(&self.packed).later);
+        let Ok(copies) = self.packed.try_lock().map(|mut end| std::mem::take(&mut end.later)) else { return };
         let mut whole = vec![0; if copies.is_empty() { 0 } else { CHUNK_BYTES }];
         let mut packer = Packer::default();
         for offset in copies {
             let packed = self.file.with(|file| file.read_exact_at(&mut whole, offset)).and_then(|()| {
                 let field = |field: usize| u32_at(&whole, field);
                 let records = &whole[CHUNK_HEADER_BYTES..];
-                match packer.pack(records, CHUNK_HEADER_BYTES) {
-                    Some(packed) => self.append_packed(packed, field(chunk::STREAM), field(chunk::SEQUENCE)),
-                    None => Err(io::ErrorKind::InvalidData.into()),
-                }
-            });
-            let emptied = packed.and_then(|()| {
+                let Some(packed) = packer.pack(records, CHUNK_HEADER_BYTES) else { return Ok(()) };
+                self.append_packed(packed, field(chunk::STREAM), field(chunk::SEQUENCE))?;
                 let kind = chunk::EMPTIED.to_le_bytes();
-                self.file.with(|file| file.write_all_at(&kind, offset + chunk::KIND as u64))
+                self.file.with(|file| file.write_all_at(&kind, offset + chunk::KIND as u64))?;
+                trim(&self.file, offset, CHUNK_HEADER_BYTES);
+                Ok(())
             });
-            match emptied {
-                Ok(()) => trim(&self.file, offset, CHUNK_HEADER_BYTES),
-                Err(_) => return,
+            if packed.is_err() {
+                return;
             }
         }
     }
@@ -363,6 +365,7 @@ impl Inner {
             Some(place) => place,
             None => {
                 let offset = self.reserve_chunk()?;
+                self.head_packed(offset, 0)?;
                 if let Some((before, used)) = end.chunk.replace((offset, 0)) {
                     trim(&self.file, before, CHUNK_HEADER_BYTES + used);
                 }
@@ -374,14 +377,19 @@ impl Inner {
             self.file.with(|file| file.write_all_at(piece, place))?;
         }
         let used = used + bytes.len();
+        self.head_packed(offset, used)?;
+        end.chunk = Some((offset, used));
+        Ok(())
+    }
+
+    /// Writes the header of a chunk of packed ones, which take so many bytes in it.
+    fn head_packed(&self, offset: u64, used: usize) -> io::Result<()> {
         let mut header = [0; chunk::CHECKSUM + 4];
         let fields = [chunk::CHUNK_MAGIC, chunk::PACKED, 0, 0, used as u32].map(u32::to_le_bytes);
         header[..chunk::CHECKSUM].copy_from_slice(fields.as_flattened());
         let sum = packed_checksum(&header);
         header[chunk::CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
-        self.file.with(|file| file.write_all_at(&header, offset))?;
-        end.chunk = Some((offset, used));
-        Ok(())
+        self.file.with(|file| file.write_all_at(&header, offset))
     }
 
     fn write_text(&self, text: &mut Text, mut line: &[u8]) -> io::Result<()> {
@@ -445,46 +453,51 @@ impl Chunk {
         self.field(chunk::SEALED).store((used as u32).to_le(), Ordering::Release);
     }
 
-    /// Moves the records of this chunk, so many bytes, to the end of the file, packed or as they are, and empties it, to be filled
-    /// again with those that follow. A process may be killed at any point of this: a reader takes the first of two chunks with the
+    /// Moves the records of this full chunk to the end of the file, packed or as they are, and empties it, to be filled again with
+    /// those that follow. A process may be killed at any point of this: a reader takes the first of two chunks with the
     /// same sequence number, and skips one without its magic.
-    fn spill(&mut self, log: &Inner, used: usize, is_packed: bool, next_sequence: u32) -> io::Result<()> {
-        if is_packed {
-            self.pack(log, used, next_sequence.wrapping_sub(1))?;
-        } else {
+    fn spill(&mut self, log: &Inner, is_packed: bool, next_sequence: u32) -> io::Result<()> {
+        let used = CHUNK_BYTES - CHUNK_HEADER_BYTES;
+        if !is_packed {
             let offset = self.copy(log, used)?;
             lock(&log.packed).later.push(offset);
+        } else if !self.pack(log, used, next_sequence.wrapping_sub(1))? {
+            self.copy(log, used)?;
         }
+        self.empty(used);
+        self.begin(next_sequence);
+        Ok(())
+    }
+
+    /// Packs this chunk at the end of the file; `false` where that would take more space.
+    fn pack(&self, log: &Inner, used: usize, sequence: u32) -> io::Result<bool> {
+        let mut packer = lock(&log.packers).pop().unwrap_or_default();
+        // SAFETY: the mapping has `CHUNK_BYTES` bytes, of which the records are a part, and only the stream's own thread, which is
+        // here, changes them.
+        let whole = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), CHUNK_HEADER_BYTES + used) };
+        let stream = u32::from_le(self.field(chunk::STREAM).load(Ordering::Relaxed));
+        let packed = match packer.pack(&whole[CHUNK_HEADER_BYTES..], CHUNK_HEADER_BYTES) {
+            Some(packed) => log.append_packed(packed, stream, sequence).map(|()| true),
+            None => Ok(false),
+        };
+        lock(&log.packers).push(packer);
+        packed
+    }
+
+    /// Removes the records, so many bytes, which are somewhere else now. The chunk is not there for readers until it [begins](Self::begin).
+    fn empty(&mut self, used: usize) {
         self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
         self.field(chunk::SEALED).store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         // SAFETY: the records' part of the mapping; no reference to it is left.
         unsafe { self.map.as_mut_ptr().add(CHUNK_HEADER_BYTES).write_bytes(0, used) };
         fence(Ordering::SeqCst);
-        self.begin(next_sequence);
-        Ok(())
-    }
-
-    /// Packs this chunk at the end of the file, or copies it where that takes less.
-    fn pack(&self, log: &Inner, used: usize, sequence: u32) -> io::Result<()> {
-        let mut packer = lock(&log.packers).pop().unwrap_or_default();
-        // SAFETY: the mapping has `CHUNK_BYTES` bytes, of which the records are a part, and only the stream's own thread, which is
-        // here, changes them.
-        let whole = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), CHUNK_HEADER_BYTES + used) };
-        let spilled = match packer.pack(&whole[CHUNK_HEADER_BYTES..], CHUNK_HEADER_BYTES) {
-            Some(packed) => {
-                let stream = u32::from_le(self.field(chunk::STREAM).load(Ordering::Relaxed));
-                log.append_packed(packed, stream, sequence)
-            }
-            None => self.copy(log, used).map(drop),
-        };
-        lock(&log.packers).push(packer);
-        spilled
     }
 
     /// When its first record was, in ticks.
     fn begun(&self) -> u64 {
-        // SAFETY: the first record's time, aligned to eight bytes, in the mapping, which is changed by atomics only.
+        // SAFETY: the first record's time, aligned to eight bytes, in the mapping, which only the stream's own thread changes, which is
+        // here.
         let time = unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().add(CHUNK_HEADER_BYTES).cast()) };
         u64::from_le(time.load(Ordering::Relaxed))
     }
@@ -493,7 +506,7 @@ impl Chunk {
     fn copy(&self, log: &Inner, used: usize) -> io::Result<u64> {
         let offset = log.reserve_chunk()?;
         self.seal(used);
-        // SAFETY: as in `spill`.
+        // SAFETY: the mapping has `CHUNK_BYTES` bytes, and only the stream's own thread, which is here, changes them.
         let whole = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), CHUNK_BYTES) };
         for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
             log.file.with(|file| file.write_all_at(piece, place))?;
@@ -501,9 +514,10 @@ impl Chunk {
         Ok(offset)
     }
 
-    /// The chunk, which was emptied, is not filled again.
+    /// The chunk, which was [emptied](Self::empty), is not filled again.
     fn close(&self) {
         self.field(chunk::KIND).store(chunk::EMPTIED.to_le(), Ordering::Relaxed);
+        self.field(chunk::MAGIC).store(chunk::CHUNK_MAGIC.to_le(), Ordering::Release);
     }
 
     /// Gives the space behind the first `used` bytes back to the file system, as far as it can.

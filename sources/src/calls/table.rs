@@ -449,7 +449,7 @@ fn leave(
         Call::Start(a) if success => restarted(tracker, frame, a.request),
         Call::Startall(a) if success => restarted(tracker, frame, a.array_of_requests),
         Call::Wait(a) => complete_all(tracker, frame, a.status, Ends::All),
-        // Tests that have found nothing: in `leave_in_thread`.
+        // Tests that have found nothing: in `polled_in_vain`.
         Call::Test(a) => {
             if success {
                 complete_all(tracker, frame, a.status, Ends::Some);

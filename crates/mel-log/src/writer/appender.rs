@@ -62,8 +62,8 @@ impl Appender {
     /// ([`NO_OBJECT`] if there is none) and its payload. Returns whether it was stored; if not, it was
     /// counted.
     ///
-    /// Takes no lock, allocates nothing, formats nothing; once per 32 766 records it hands a full chunk
-    /// to the file system. A payload of more than [`PAYLOAD_BYTES`] takes further records,
+    /// Takes no lock, allocates nothing, formats nothing; but once per 32 766 records it packs a full chunk, or
+    /// copies it, and hands that to the file system under a lock. A payload of more than [`PAYLOAD_BYTES`] takes further records,
     /// one of more than [`MAX_PAYLOAD_BYTES`] is refused. The kind must not be [`kind::NONE`].
     #[inline(always)]
     pub fn append(&mut self, time: u64, kind: u16, object: u16, payload: &[u8]) -> bool {
@@ -238,7 +238,7 @@ impl Appender {
         let result = match self.chunk.take() {
             Some(mut window) => {
                 let is_packed = time.saturating_sub(window.begun()) >= self.log.unhurried;
-                window.spill(&self.log, RECORDS_BYTES, is_packed, self.sequence).map(|()| window)
+                window.spill(&self.log, is_packed, self.sequence).map(|()| window)
             }
             None => self.log.take_chunk(chunk::EVENTS, self.stream, self.sequence),
         };
@@ -286,7 +286,9 @@ impl Drop for Appender {
             && !self.log.is_foreign()
         {
             let used = self.cursor as usize - chunk.map.as_mut_ptr() as usize - CHUNK_HEADER_BYTES;
-            if used >= WORTH_PACKING && chunk.spill(&self.log, used, true, self.sequence).is_ok() {
+            let sequence = self.sequence.wrapping_sub(1);
+            if used >= WORTH_PACKING && matches!(chunk.pack(&self.log, used, sequence), Ok(true)) {
+                chunk.empty(used);
                 chunk.close();
                 chunk.trim(&self.log.file, CHUNK_HEADER_BYTES);
             } else {
@@ -299,9 +301,6 @@ impl Drop for Appender {
 
 /// How many bytes of records are packed when a stream ends: more than the pages that an emptied chunk and a packed one take.
 const WORTH_PACKING: usize = 16 << 10;
-
-/// Bytes of all records of a full chunk.
-const RECORDS_BYTES: usize = CHUNK_BYTES - CHUNK_HEADER_BYTES;
 
 /// The record of a call that is not at hand. No record is at this address.
 const FAR: *mut u8 = ptr::without_provenance_mut(1);
