@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 
 from compare import MPIS, RELEASE, ROOT, progress
-from figure1 import compiled
+from figure1 import compiled, conclude
 
 # What each runs, and the inputs that lie in its directory, by the names that they have there.
 APPLICATIONS = {
@@ -127,9 +127,7 @@ def main():
                 for what, plain, added in zip(("median", "99th percentile", "99.9th"), without, more)
             )
             print(f"{one.name}: nanoseconds of half a round trip without, and what `mel run` takes more: {told}")
-    for line in missed:
-        print(f"missed: {line}")
-    sys.exit(bool(missed))
+    conclude(missed)
 
 
 if __name__ == "__main__":

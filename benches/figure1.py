@@ -53,6 +53,13 @@ def compiled(mpi, source, output, *flags):
     return output
 
 
+def conclude(missed):
+    """Tells the bars that were missed, and ends."""
+    for line in missed:
+        print(f"missed: {line}")
+    sys.exit(bool(missed))
+
+
 def prefix(configuration, tool, directory):
     """The words before the program."""
     events = RELEASE / "libmpit_events.so"
@@ -117,9 +124,7 @@ def main():
                         missed.append(f"{mpi.name}, {name}, {one}: {middle:.2f}, bar {bar}")
                     told = f", bar {bar}" if judged else ""
                     print(f"  {one:10} {middle:.2f} ({min(ratios[one]):.2f} to {max(ratios[one]):.2f}){told}")
-    for line in missed:
-        print(f"missed: {line}")
-    sys.exit(bool(missed))
+    conclude(missed)
 
 
 if __name__ == "__main__":

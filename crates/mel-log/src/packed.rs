@@ -25,7 +25,7 @@ const OF_TIMES: usize = 1;
 const OF_WORDS: usize = OF_TIMES + TIME_BYTES;
 const PLANES: usize = OF_WORDS + 4 * WORDS;
 
-/// Records are packed by blocks of so many, so that what packing works on stays in the caches.
+/// The most records of a block. Each block is packed by itself, so that what packing works on stays in the caches.
 const BLOCK: usize = 4096;
 /// Room for the differences of a word: some lines of the cache more than they need, so that those of all words of one record do not
 /// compete for the same place in it.
@@ -163,11 +163,11 @@ impl Packer {
 /// What the bytes of a plane are.
 enum Plane {
     Contexts,
-    /// Of differences of times, the byte so many bits up.
+    /// One byte of the differences of times: `shift` bits are below it.
     Time {
         shift: usize,
     },
-    /// The same of the differences of a word.
+    /// One byte of the differences of a word.
     Word {
         word: usize,
         shift: usize,
@@ -388,6 +388,16 @@ mod tests {
         (0..count).flat_map(call).collect()
     }
 
+    /// Records of bytes that do not repeat themselves.
+    fn noise(count: usize) -> Vec<u8> {
+        let mut seed = 1u64;
+        let byte = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 56) as u8
+        };
+        std::iter::repeat_with(byte).take(count * RECORD_BYTES).collect()
+    }
+
     #[test]
     fn repeated_calls_take_less_than_four_bytes() {
         let records = calls(RECORDS_PER_CHUNK as u32);
@@ -404,14 +414,9 @@ mod tests {
 
     #[test]
     fn what_is_packed_fits_in_another_chunk() {
-        // Each record is noise but for its last bytes: more and more of them, until packing is worth it.
-        let mut seed = 1u64;
-        let mut noise = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 56) as u8
-        };
+        // The payloads of more and more records are zeros, until packing is worth it.
         let mut packer = Packer::default();
-        let mut records: Vec<u8> = (0..RECORDS_PER_CHUNK * RECORD_BYTES).map(|_| noise()).collect();
+        let mut records = noise(RECORDS_PER_CHUNK);
         for even in (0..RECORDS_PER_CHUNK).step_by(256) {
             let (rows, _) = records.as_chunks_mut::<RECORD_BYTES>();
             rows[even..].iter_mut().take(256).for_each(|row| row[12..].fill(0));
@@ -428,14 +433,7 @@ mod tests {
 
     #[test]
     fn noise_is_not_packed() {
-        let mut seed = 1u64;
-        let noise: Vec<u8> = std::iter::repeat_with(|| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 56) as u8
-        })
-        .take(1000 * RECORD_BYTES)
-        .collect();
-        assert_eq!(Packer::default().pack(&noise, 0), None);
+        assert_eq!(Packer::default().pack(&noise(1000), 0), None);
     }
 
     proptest! {

@@ -382,7 +382,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes the header of a chunk of packed ones, which take so many bytes in it.
+    /// Writes the header of a chunk of packed chunks; `used` is how many bytes these take in it.
     fn head_packed(&self, offset: u64, used: usize) -> io::Result<()> {
         let mut header = [0; chunk::CHECKSUM + 4];
         let fields = [chunk::CHUNK_MAGIC, chunk::PACKED, 0, 0, used as u32].map(u32::to_le_bytes);
@@ -484,7 +484,7 @@ impl Chunk {
         packed
     }
 
-    /// Removes the records, so many bytes, which are somewhere else now. The chunk is not there for readers until it [begins](Self::begin).
+    /// Removes the first `used` bytes of records, of which the file has another copy. The chunk is not there for readers until it [begins](Self::begin).
     fn empty(&mut self, used: usize) {
         self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
         self.field(chunk::SEALED).store(0, Ordering::Relaxed);

@@ -57,7 +57,7 @@ impl TestedInVain {
 }
 
 impl Tracker {
-    /// The entry of a test of so many requests, where the last call about requests has tested the same, and nothing has come since then;
+    /// The entry of a test of `count` requests, where the last call about requests has tested the same, and nothing has come since then;
     /// whether it is so. Only where one thread calls MPI: another could have completed a request meanwhile.
     #[inline(always)]
     pub(crate) fn tests_again(

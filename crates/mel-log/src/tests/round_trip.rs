@@ -58,7 +58,7 @@ fn many_chunks_keep_their_order() {
     }
 }
 
-/// Streams of records so many ticks after each other.
+/// Each record of a stream is `ticks` after the one before.
 fn many_chunks(ticks: u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
