@@ -58,18 +58,21 @@ class Program:
     race_free: bool = False
     # For a tool: in a call with more than 4096 events PERUSE loses those behind, for callbacks.
     for_a_tool: list = None
+    # With so many messages, densely, that the model steps back: the only ones that are run in that mode.
+    dense: list = None
 
 
 def programs(built):
     patterns = str(built / "patterns")
     return [
-        Program("ring", 2, [patterns, "ring", "2000"], "a message goes round"),
+        Program("ring", 2, [patterns, "ring", "2000"], "a message goes round", dense=[patterns, "ring", "200000"]),
         Program("halo", 4, [str(built / "halo2d")], "2-D halo exchange with a slow rank and a late one"),
         Program("late", 2, [patterns, "late", "1000"], "exchange in which one posts its receives late"),
         Program("many", 4, [patterns, "many", "2000"], "all to one, received from MPI_ANY_SOURCE"),
         Program("tags", 2, [patterns, "tags", "200"], "tags against the order of the receives", True),
         Program("flood", 2, [patterns, "flood", "5000"], "messages that nobody waits for", True, [patterns, "flood", "500"]),
         Program("wild", 4, [patterns, "wild", "200"], "wildcards on three communicators"),
+        Program("windows", 2, [patterns, "windows", "500"], "windows of receives", dense=[patterns, "windows", "30000"]),
         Program("large", 2, [patterns, "large", "2000"], "rendezvous messages, expected and not"),
         Program("lammps", 4, ["lmp", "-log", "none", "-in", str(ROOT / "tests/inputs/melt.lammps")], "LAMMPS, a melting crystal"),
     ]
@@ -85,12 +88,18 @@ class Mode:
     environment: dict
     only: str = ""  # programs whose command has this
 
+    def runs(self, program):
+        if self.name == "sampled":
+            return program.dense is not None
+        return any(self.only in word for word in program.command)
+
 
 def modes(built):
     both = ",".join(f"{before}pml_ob1_{name}" for before in ("", "model_") for name in QUEUE_CHANGES)
     queues = ["--profile", "queues"]
     return [
         Mode("profile", "`mel run`", queues, {}),
+        Mode("sampled", "`mel run --budget 1%`, more messages", queues + ["--budget", "1%"], {}),
         Mode("trace", "`mel run --trace`", queues + ["--trace"], {}),
         Mode("log", "`mel run -e …`", queues + ["-e", both], {}),
         Mode("threads", "`mel run`, `MPI_THREAD_MULTIPLE`", queues, {"PATTERNS_THREADS": "1"}, "patterns"),
@@ -137,7 +146,8 @@ def run(mpi, mode, program, directory):
         mel = ["env", f"LD_PRELOAD={preload}", f"QUEUE_TOOL_OUTPUT={output}"]
     else:
         mel = [RELEASE / "mel", "run", *mode.options, "-o", output, "--"]
-    command = program.for_a_tool if mode.name == "tool" and program.for_a_tool else program.command
+    others = {"tool": program.for_a_tool, "sampled": program.dense}
+    command = others.get(mode.name) or program.command
     ran = subprocess.run(
         launcher + mel + command,
         env=environment,
@@ -367,7 +377,7 @@ def main():
         if not shutil.which("lmp"):
             chosen = [p for p in chosen if p.name != "lammps"]
         by_mode = [
-            (mode, [Series(mode, p) for p in chosen if any(mode.only in word for word in p.command)])
+            (mode, [Series(mode, p) for p in chosen if mode.runs(p)])
             for mode in modes(directory)
             if not arguments.mode or mode.name in arguments.mode
         ]

@@ -6,6 +6,7 @@
  *   patterns flood N       rank 0 sends N messages, which the others receive after they have computed
  *   patterns late N        nonblocking exchange with both neighbours; odd ranks post their receives late
  *   patterns large N       messages of 100 kB to 1 MB, expected and unexpected in turn, mixed with small ones
+ *   patterns windows N     windows of 16 receives, which one call waits for; each window is answered
  *   patterns wild N        a drawn plan of messages on three communicators, received with and without wildcards
  *
  * With PATTERNS_THREADS in the environment, it asks for MPI_THREAD_MULTIPLE.
@@ -204,11 +205,30 @@ static void wild(int rounds)
     MPI_Comm_free(&comms[1]);
 }
 
+static void windows(int rounds)
+{
+    int values[WINDOW], answer = 0;
+    MPI_Request requests[WINDOW];
+    for (int round = 0; round < rounds && rank < 2; round++) {
+        for (int i = 0; i < WINDOW; i++) {
+            if (rank == 0)
+                MPI_Isend(&i, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &requests[i]);
+            else
+                MPI_Irecv(&values[i], 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &requests[i]);
+        }
+        MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+        if (rank == 0)
+            MPI_Recv(&answer, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&answer, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(int); } patterns[] = {
         {"ring", ring}, {"many", many},   {"tags", tags}, {"flood", flood},
-        {"late", late}, {"large", large}, {"wild", wild},
+        {"late", late}, {"large", large}, {"wild", wild}, {"windows", windows},
     };
     int provided;
     MPI_Init_thread(&argc, &argv, getenv("PATTERNS_THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
@@ -222,7 +242,7 @@ int main(int argc, char **argv)
         }
     }
     if (!known && rank == 0)
-        fprintf(stderr, "usage: patterns ring|many|tags|flood|late|large|wild N\n");
+        fprintf(stderr, "usage: patterns ring|many|tags|flood|late|large|wild|windows N\n");
     MPI_Finalize();
     return known ? 0 : 2;
 }

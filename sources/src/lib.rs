@@ -21,6 +21,7 @@
 
 mod backends;
 pub mod between_calls;
+pub mod budget;
 mod by_handle;
 pub mod calls;
 mod communicators;

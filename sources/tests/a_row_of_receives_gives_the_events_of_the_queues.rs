@@ -96,7 +96,7 @@ impl Model {
         let taken = taken.count();
         row.emit(&mut self.notes);
         let mut completed = Vec::new();
-        row.give_up(&mut self.engine, |receive, real| completed.push((receive, real)));
+        row.give_up(&mut self.engine, &mut self.notes, |receive, real| completed.push((receive, real)));
         for &(receive, real) in &completed {
             self.engine.expect(receive, real);
         }

@@ -8,6 +8,7 @@ mod another_pml;
 mod applications;
 mod attribution;
 mod bad_input;
+mod budget;
 mod bytes_to_nobody;
 mod call_sites_are_lines;
 mod calls_are_cheap;

@@ -42,6 +42,8 @@ pub struct Config {
     /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
     /// without a limit (`none`).
     pub budget: Option<Share>,
+    /// The share of the run that following the queues may take (`MEL_BUDGET`); none without a limit (`none`, and `MEL_EXACT=1`).
+    pub model_budget: Option<Share>,
     /// Whether a few stacks of the program are sampled although nobody has asked for it.
     pub samples_unasked: bool,
     /// Whether stacks of the program are sampled (`MEL_SAMPLE`).
@@ -224,6 +226,8 @@ impl Config {
         config.counters = !reader.is_off(&settings::COUNTERS)
             && (config.sample || config.call_profile && config.fake_counters.is_some());
         config.budget = reader.value(&settings::ATTRIBUTE_BUDGET, share).flatten().map(Share);
+        let exact = reader.is_on(&settings::EXACT);
+        config.model_budget = reader.value(&settings::BUDGET, share).flatten().filter(|_| !exact).map(Share);
         if !config.plugins.is_empty() && config.vars.is_none() {
             // The sampler runs, and samples what they want.
             config.vars = Choice::new("", "*").ok();
@@ -388,6 +392,9 @@ mod tests {
         assert!(config.call_profile && config.measures() && config.attribute.is_some());
         assert_eq!(config.budget, Some(Share(0.03)));
         assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "none")]).budget, None);
+        assert_eq!(config.model_budget, Some(Share(0.05)));
+        assert_eq!(read(&[("MEL_BUDGET", "none")]).model_budget, None);
+        assert_eq!(read(&[("MEL_BUDGET", "2%"), ("MEL_EXACT", "1")]).model_budget, None);
         assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "0.5 %")]).budget, Some(Share(0.005)));
         assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "much")]).complaints.len(), 1);
         assert!(read(&[("MEL_ATTRIBUTE", "none")]).attribute.is_none());

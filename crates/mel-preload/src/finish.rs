@@ -82,6 +82,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         let lines = [
             profile::findings::truth(convert_truth(truth)),
             profile::findings::not_followed(not_followed(session)),
+            profile::findings::sampled(not_followed(session)),
         ];
         lines.iter().flatten().for_each(|line| warn(line));
     }

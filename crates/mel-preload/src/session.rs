@@ -51,6 +51,7 @@ impl Session {
         let model = queue_events.model();
         if config.measures() {
             model.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
+            config.model_budget.iter().for_each(|share| model.set_budget(share.0));
         }
         // What is counted on communicators needs their numbers.
         let numbers = config.call_profile || config.matrix || config.profile;

@@ -8,7 +8,7 @@ use mpit_sources::matching::Truth;
 /// Stores what is known so far. One thread at a time.
 pub(crate) fn store(header: &Header, truth: &Truth, not_followed: &NotFollowed) {
     let Truth { matched, rematched, envelopes_lost, never_received, dropped } = *truth;
-    let NotFollowed { communicators, calls, partitioned } = *not_followed;
+    let NotFollowed { communicators, calls, partitioned, receives, bursts, bursts_followed } = *not_followed;
     for (column, number) in [
         (&header.matched, matched),
         (&header.rematched, rematched),
@@ -18,6 +18,9 @@ pub(crate) fn store(header: &Header, truth: &Truth, not_followed: &NotFollowed) 
         (&header.communicators_not_followed, communicators),
         (&header.calls_not_followed, calls),
         (&header.partitioned_not_followed, partitioned),
+        (&header.receives_not_followed, receives),
+        (&header.bursts, bursts),
+        (&header.bursts_followed, bursts_followed),
     ] {
         column.set(number);
     }

@@ -171,6 +171,26 @@ catalogue! {
                 read",
         ..GIVEN
     };
+    /// The share of the run that the model of the queues may take.
+    BUDGET = Setting {
+        name: "MEL_BUDGET",
+        option: Some(option("budget", "SHARE")),
+        kind: Kind::Share,
+        default: Unset::value("5%"),
+        short: "The share of the run that the model of the queues may take, such as 5%. Where receives come so densely \
+                that following all would take more, each that is followed stands for others; calls, bytes, times and \
+                what was waited for stay exact. none: all are followed",
+        more: "modes.md#where-all-would-take-too-long",
+        ..GIVEN
+    };
+    /// Whether all is followed, whatever it takes.
+    EXACT = Setting {
+        name: "MEL_EXACT",
+        option: Some(switch("exact")),
+        short: "Follow every receive in the queues, whatever it takes: the same as --budget none",
+        more: "modes.md#where-all-would-take-too-long",
+        ..GIVEN
+    };
     /// The ranks that idle by design.
     IDLE = Setting {
         name: "MEL_IDLE",

@@ -299,7 +299,7 @@ impl Work<'_> {
 
     /// The call is followed: observers are notified of what it has got and waited for.
     #[inline]
-    fn end_tally(&mut self, call: &DeferredCall) {
+    pub(crate) fn end_tally(&mut self, call: &DeferredCall) {
         if call.polling == Polling::ForSome {
             self.notify_of_test(call);
         }

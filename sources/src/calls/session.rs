@@ -265,6 +265,12 @@ impl Ob1Model {
         self.0.ask_for_bytes(observer);
     }
 
+    /// The model may take this share of the run: where receives come so densely that it would take more, and who listens only counts,
+    /// some stand for others. Before any message.
+    pub fn set_budget(self, share: f64) {
+        self.0.outside_of_calls(|work| work.state.bursts.set_share(share));
+    }
+
     /// Whether it is the model that raises the events of the queues.
     pub fn raises(self) -> bool {
         self.0.part() == Part::Events

@@ -11,7 +11,7 @@ use super::frame::Buffer;
 use super::requests::Requests;
 use super::routes::Routes;
 use super::waits::{Tally, Unmet};
-use crate::fast_path::{Posts, Rows};
+use crate::fast_path::{Bursts, Posts, Rows};
 use crate::matching::{CommIndex, Engine, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, ProgressModel};
 use crate::transport::batch::Outbox;
@@ -54,6 +54,8 @@ pub(crate) struct State {
     pub(crate) posts: Posts,
     /// Receives that were posted and completed together, before that.
     pub(crate) rows: Rows,
+    /// Which of them are followed in full.
+    pub(crate) bursts: Bursts,
     /// Events of envelopes that were taken in between MPI calls: registrations have been called for them, bulk listeners get them in
     /// the next call.
     pub(crate) between_calls: Vec<Record>,
@@ -81,4 +83,11 @@ pub struct NotFollowed {
     pub calls: u64,
     /// Partitioned sends and receives (`MPI_Psend_init`, `MPI_Precv_init`, chapter 4.2).
     pub partitioned: u64,
+    /// Receives that are not counted in the queues, because all would take more of the run than the model may take; others stand for
+    /// them.
+    pub receives: u64,
+    /// Bursts, receives that one call has completed, since there were such; and how many of them are counted.
+    pub bursts: u64,
+    /// See `bursts`.
+    pub bursts_followed: u64,
 }

@@ -203,6 +203,9 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Irecv(_) => frame.call.posted = tracker.now(),
         Call::Recv(a) => {
             frame.call.awaits = Awaits::Receives;
+            if tracker.notes_blocking(frame, a.source, a.tag) {
+                return;
+            }
             tracker.with_caught_up(frame, |work, local| {
                 local.entered = tracker.now();
                 local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
@@ -371,6 +374,9 @@ fn leave(
         }
         Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
         Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
+        Call::Recv(a) if frame.call.in_row != 0 => {
+            tracker.received_in_row(frame, (a.comm.word(), a.source, a.tag), success);
+        }
         Call::Recv(a) => finish_receive(tracker, frame, a.status, (a.source, a.tag), success),
         Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
         Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),

@@ -1,19 +1,21 @@
 //! Calls that wait for all receives that the application has posted since the model last caught up, in order: then the
-//! model follows posts and completions of all of them as a row, and keeps none of them by its request.
+//! model follows posts and completions of all of them as a row, and keeps none of them by its request. A blocking receive is one
+//! of its own.
 
 use std::sync::atomic::Ordering;
 
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
+use mpit_events::Ticks;
 
 use super::posts::{AT_ONCE, Post};
 use crate::calls::DeferredCall;
 use crate::calls::Origin;
-use crate::calls::frame::Frame;
+use crate::calls::frame::{Current, Frame};
 use crate::calls::requests::Tracked;
 use crate::calls::state::State;
 use crate::calls::tracker::{Ending, Tracker, Work};
-use crate::matching::{Completed, Completion};
-use crate::progress_model::{CallInterval, Incoming, Polling};
+use crate::matching::{Completed, Completion, Sink};
+use crate::progress_model::{Awaits, CallInterval, Incoming, Polling};
 use crate::transport::ring::Ring;
 
 /// A receive is on a communicator that is not followed.
@@ -49,6 +51,56 @@ impl Tracker {
         while self.with_state(frame, |work, _| work.follow_deferred()) == Some(true) {}
         frame.call.in_row = count;
         true
+    }
+
+    /// Whether a blocking receive with this source and tag is left for later, as a row of its own: it is noted when its call has
+    /// returned.
+    #[inline(always)]
+    pub(crate) fn notes_blocking(&'static self, frame: &mut Frame, source: i32, tag: i32) -> bool {
+        if source | tag < 0 || !self.mode(frame).is_in_bulk() || self.mail.is_open() || self.wants_messages()
+        {
+            return false;
+        }
+        self.catch_up(frame);
+        frame.call.entered = self.now();
+        frame.call.in_row = 1;
+        true
+    }
+
+    /// Such a call has returned.
+    #[inline(always)]
+    pub(crate) fn received_in_row(
+        &'static self,
+        frame: &mut Frame,
+        (comm, source, tag): (usize, i32, i32),
+        success: bool,
+    ) {
+        frame.call.in_row = 0;
+        let Current { entered, context, .. } = frame.call;
+        let post = Post { at: entered, handle: 0, comm, source, tag, request: 0, context };
+        if !success {
+            return self.failed_in_row(frame, post);
+        }
+        self.without_raising(frame, |work, _| {
+            work.state.rows.call = Some(work.deferred_call(entered, Awaits::Receives, Polling::ToTheEnd));
+            work.state.rows.posts.push(post);
+        });
+        self.behind.store(true, Ordering::Relaxed);
+        frame.call.entered = Ticks(0);
+    }
+
+    /// The receive was posted, and which message it has got is not known.
+    #[cold]
+    #[inline(never)]
+    fn failed_in_row(&'static self, frame: &mut Frame, post: Post) {
+        self.with_state(frame, |work, _| {
+            let receive = work.post_noted(post);
+            work.defer(post.at, Awaits::Receives, Polling::ToTheEnd);
+            if let Some(receive) = receive {
+                work.received(receive, Ending::Unknown, true);
+            }
+        });
+        frame.call.entered = Ticks(0);
     }
 
     /// The call has returned, and its row is complete.
@@ -137,10 +189,11 @@ impl Work<'_> {
         let mut interval = match self.state.rows.interval {
             Some(interval) => interval,
             None if self.state.rows.next == 0 && !self.can_have_row() => {
+                self.state.rows.row.weigh(1);
                 self.end_row(call, None);
                 return true;
             }
-            None => match self.post_row() {
+            None => match self.post_row(&call) {
                 Ok(true) => return true,
                 Ok(false) => self.open_for_row(&call),
                 Err(NotFollowed) => {
@@ -161,6 +214,9 @@ impl Work<'_> {
             }
             let next = if rows.row.is_over() { None } else { routes.ring.as_mut() };
             let Some(envelope) = next.and_then(|ring| ring.pop_until(interval.until)) else {
+                if rows.row.is_over() && interval.is_over() && self.nothing_came_until(interval.until) {
+                    return self.finish_row(&call);
+                }
                 // The rest is as in any other call.
                 self.end_row(call, Some(interval));
                 return true;
@@ -187,8 +243,16 @@ impl Work<'_> {
 
     /// Posts some of the row; whether there is more.
     #[inline(always)]
-    fn post_row(&mut self) -> Result<bool, NotFollowed> {
-        let State { engine, comms, rows, .. } = &mut *self.state;
+    fn post_row(&mut self, call: &DeferredCall) -> Result<bool, NotFollowed> {
+        let State { engine, comms, rows, bursts, not_followed, .. } = &mut *self.state;
+        if rows.next == 0 {
+            let counted = self.sink.only_counts() && self.sink.wants_any(u16::MAX);
+            let weight = if counted { bursts.next(rows.posts.len(), call.until, not_followed) } else { 1 };
+            rows.row.weigh(weight);
+            if weight != 0 {
+                bursts.begin(|| self.tracker.now());
+            }
+        }
         let end = rows.posts.len().min(rows.next + AT_ONCE);
         while rows.next < end {
             let Post { at, comm, source, tag, request, context, .. } = rows.posts[rows.next];
@@ -213,14 +277,45 @@ impl Work<'_> {
         interval
     }
 
+    /// Whether the call has taken in no more than its row, when that was over.
+    #[inline(always)]
+    fn nothing_came_until(&self, until: Ticks) -> bool {
+        let State { routes, model, inbox, .. } = &*self.state;
+        let ring = routes.ring.as_ref();
+        ring.is_none_or(|ring| ring.latest_until(until).is_none())
+            && inbox.is_empty()
+            && !model.has_leftover()
+    }
+
+    /// The row is over, and with it what is to be followed of its call; whether there may be more to follow.
+    #[inline(always)]
+    fn finish_row(&mut self, call: &DeferredCall) -> bool {
+        let tracker = self.tracker;
+        let State { rows, bursts, deferred, .. } = &mut *self.state;
+        rows.row.emit(self.sink);
+        rows.row.clear();
+        bursts.end(rows.posts.len(), || tracker.now());
+        rows.posts.clear();
+        rows.next = 0;
+        rows.call = None;
+        rows.interval = None;
+        let more = !deferred.is_empty();
+        if self.state.tally.has_any() {
+            self.end_tally(call);
+        }
+        more
+    }
+
     /// There is no row any more: what is left of it is posted one by one, and the call that has completed it is followed
     /// as any other, from the beginning or, with its interval, from where it is.
     #[inline(never)]
     fn end_row(&mut self, call: DeferredCall, interval: Option<CallInterval>) {
-        let State { engine, deferred, rows, .. } = &mut *self.state;
+        let tracker = self.tracker;
+        let State { engine, deferred, rows, bursts, .. } = &mut *self.state;
         rows.row.emit(self.sink);
+        bursts.end(rows.posts.len(), || tracker.now());
         deferred.follow_first(call, interval);
-        rows.row.give_up(engine, |receive, real| deferred.complete_in_first(receive, real));
+        rows.row.give_up(engine, self.sink, |receive, real| deferred.complete_in_first(receive, real));
         for place in std::mem::take(&mut rows.next)..rows.posts.len() {
             let post @ Post { source, tag, .. } = self.state.rows.posts[place];
             if let Some((receive, ..)) = self.post_noted(post) {

@@ -51,16 +51,16 @@ impl InVain {
 }
 
 /// Receives were posted, all of whose searches found nothing.
-fn emit_posted(sink: &mut impl Sink, posted: InVain) {
+fn emit_posted(sink: &mut impl Sink, posted: InVain, weight: u16) {
     let InVain { comm, first, count } = posted;
-    sink.emit_several(Event::SearchUnexpectedEnd, comm, first, count);
+    sink.emit_several(Event::SearchUnexpectedEnd, comm, first, count.saturating_mul(weight));
     sink.emit_several(Event::PostedInsert, comm, (first.1, first.1), count);
 }
 
 /// The posted receives were searched for messages, each of which has found the first one of its sender.
-fn emit_searched(sink: &mut impl Sink, searched: InVain) {
+fn emit_searched(sink: &mut impl Sink, searched: InVain, weight: u16) {
     let InVain { comm, first, count } = searched;
-    sink.emit_several(Event::SearchPostedEnd, comm, first, count);
+    sink.emit_several(Event::SearchPostedEnd, comm, first, count.saturating_mul(weight));
 }
 
 /// Receives in the order of posting, which a call is known to have completed.
@@ -74,19 +74,27 @@ pub struct Row {
     /// For who only counts: searches for receives, and for messages, that are not emitted yet.
     posted: InVain,
     searched: InVain,
+    /// For how many receives each of them stands, where somebody only counts; none where the row is not counted.
+    weight: u16,
 }
 
 impl Row {
     /// A row without receives, and room for so many.
     pub fn with_capacity(receives: usize) -> Self {
         let (posted, searched) = (InVain::NONE, InVain::NONE);
-        Row { receives: Vec::with_capacity(receives), first: 0, unmet: 0, posted, searched }
+        Row { receives: Vec::with_capacity(receives), first: 0, unmet: 0, posted, searched, weight: 1 }
     }
 
     /// Whether all its messages have come.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.unmet == 0
+    }
+
+    /// Each of its receives stands for so many, to who [only counts](Sink::only_counts); with none, its events are not emitted. Before
+    /// the first is posted.
+    pub(crate) fn weigh(&mut self, weight: u16) {
+        self.weight = weight;
     }
 
     /// How many receives wait for their messages.
@@ -135,9 +143,11 @@ impl Row {
         now: Ticks,
     ) {
         let (begin, queued) = engine.search_in_vain(now);
-        if sink.only_counts() {
+        if self.weight == 0 {
+            // Not emitted.
+        } else if sink.only_counts() {
             if let Some(before) = self.posted.add(comm, (begin, queued)) {
-                emit_posted(sink, before);
+                emit_posted(sink, before, self.weight);
             }
         } else {
             let asked = (request, source, tag);
@@ -154,10 +164,10 @@ impl Row {
     #[inline(always)]
     pub fn emit(&mut self, sink: &mut impl Sink) {
         if self.posted.count != 0 {
-            emit_posted(sink, std::mem::replace(&mut self.posted, InVain::NONE));
+            emit_posted(sink, std::mem::replace(&mut self.posted, InVain::NONE), self.weight);
         }
         if self.searched.count != 0 {
-            emit_searched(sink, std::mem::replace(&mut self.searched, InVain::NONE));
+            emit_searched(sink, std::mem::replace(&mut self.searched, InVain::NONE), self.weight);
         }
     }
 
@@ -180,7 +190,14 @@ impl Row {
             return None;
         }
         let (comm, found) = taken?;
-        let (begin, end) = engine.search_in_vain(when());
+        let came = when();
+        if self.weight == 0 {
+            let Receive { queued, context, .. } = self.receives[found];
+            self.meet(found);
+            engine.count_matched();
+            return Some((context, comm, queued));
+        }
+        let (begin, end) = engine.search_in_vain(came);
         let only_counts = sink.only_counts();
         if !only_counts {
             emit::arrival(sink, comm, begin, envelope);
@@ -188,22 +205,33 @@ impl Row {
         let Receive { queued, request, context, .. } = self.receives[found];
         self.meet(found);
         engine.count_matched();
-        emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag));
         if !only_counts {
+            emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag));
             emit::arrival_searched(sink, comm, (begin, end), envelope);
             emit::matched(sink, comm, request, envelope.bytes, end);
-        } else if let Some(before) = self.searched.add(comm, (begin, end)) {
-            emit_searched(sink, before);
+            return Some((context, comm, queued));
+        }
+        sink.emit_several(Event::PostedRemove, comm, (queued, end), self.weight);
+        if let Some(before) = self.searched.add(comm, (begin, end)) {
+            emit_searched(sink, before, self.weight);
         }
         Some((context, comm, queued))
     }
 
     /// Puts what is left of the row into the queues, and gives each of its receives with what it is known to have completed
     /// with: [`Engine::expect`] and [`Engine::complete`] follow.
-    pub fn give_up(&mut self, engine: &mut Engine, mut each: impl FnMut(ReceiveIndex, Completion)) {
+    pub fn give_up(
+        &mut self,
+        engine: &mut Engine,
+        sink: &mut impl Sink,
+        mut each: impl FnMut(ReceiveIndex, Completion),
+    ) {
         for &Receive { queued, request, comm, source, tag, context, .. } in
             self.receives.iter().filter(|one| !one.met)
         {
+            if self.weight == 0 {
+                sink.emit_several(Event::PostedInsert, comm, (queued, queued), 1);
+            }
             let index = engine.insert_posted(comm, (request, source, tag), queued);
             engine.set_context(index, context);
             each(index, Completion::Message { source, tag });

@@ -49,9 +49,9 @@ pub fn others(profile: &Profile) -> Vec<String> {
         sum.never_received = 0;
     }
     sentences.extend(truth(sum));
-    sentences.extend(not_followed(
-        profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed)),
-    ));
+    let counts = profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed));
+    sentences.extend(not_followed(counts));
+    sentences.extend(sampled(counts));
     sentences
 }
 
@@ -82,6 +82,7 @@ fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
     sentences.extend(left_out::of(profile).sentence());
     sentences.extend(truth(reduced.truth));
     sentences.extend(not_followed(reduced.not_followed));
+    sentences.extend(sampled(reduced.not_followed));
     sentences
 }
 
@@ -205,7 +206,7 @@ pub fn truth(truth: Truth) -> Option<String> {
 
 /// What the numbers leave out; nothing if they leave out nothing.
 pub fn not_followed(counts: NotFollowed) -> Option<String> {
-    let NotFollowed { communicators, calls, partitioned } = counts;
+    let NotFollowed { communicators, calls, partitioned, .. } = counts;
     let parts = [
         (communicators, "communicators of other jobs or of sessions"),
         (calls, "calls on these"),
@@ -214,6 +215,22 @@ pub fn not_followed(counts: NotFollowed) -> Option<String> {
     let parts: Vec<String> =
         parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
     (!parts.is_empty()).then(|| format!("not followed, so the numbers above lack them: {}", parts.join(", ")))
+}
+
+/// How many of the receives the queues were followed of, where that is not all, and what that implies.
+pub fn sampled(counts: NotFollowed) -> Option<String> {
+    let NotFollowed { receives, bursts, bursts_followed, .. } = counts;
+    let followed = bursts_followed.max(1) as f64;
+    // Twice the standard error of a share at its worst, a half.
+    let error = 100.0 / followed.sqrt();
+    (receives != 0).then(|| {
+        format!(
+            "estimated: receives came so densely that the queues were followed in one of {:.1} bursts of them, and \
+             those stand for the others ({receives} receives): shares of them are within {error:.1} percentage \
+             points; calls, bytes, times and what was waited for are of all (--exact follows all)",
+            bursts as f64 / followed
+        )
+    })
 }
 
 #[cfg(test)]
@@ -308,8 +325,8 @@ mod tests {
     fn what_is_not_followed_is_told_last() {
         assert_eq!(not_followed(NotFollowed::default()), None);
         let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
-        profile.ranks[0].not_followed = NotFollowed { communicators: 1, calls: 7, partitioned: 0 };
-        profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, partitioned: 0 };
+        profile.ranks[0].not_followed = NotFollowed { communicators: 1, calls: 7, ..NotFollowed::default() };
+        profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, ..NotFollowed::default() };
         let sentence = "not followed, so the numbers above lack them: 2 communicators of other jobs or of sessions, 13 calls on these";
         assert_eq!(findings(&profile).last().map(String::as_str), Some(sentence));
     }

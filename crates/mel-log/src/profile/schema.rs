@@ -430,6 +430,13 @@ pub struct NotFollowed {
     pub calls: u64,
     /// Partitioned sends and receives.
     pub partitioned: u64,
+    /// Receives that are not counted in the queues, because following all would have taken more of the run than the model
+    /// may take: others stand for them.
+    pub receives: u64,
+    /// Bursts, receives that one call has completed, since there were such.
+    pub bursts: u64,
+    /// Those of them that are counted.
+    pub bursts_followed: u64,
 }
 
 impl NotFollowed {
@@ -440,6 +447,9 @@ impl NotFollowed {
             communicators: self.communicators.saturating_add(other.communicators),
             calls: self.calls.saturating_add(other.calls),
             partitioned: self.partitioned.saturating_add(other.partitioned),
+            receives: self.receives.saturating_add(other.receives),
+            bursts: self.bursts.saturating_add(other.bursts),
+            bursts_followed: self.bursts_followed.saturating_add(other.bursts_followed),
         }
     }
 }
@@ -643,6 +653,9 @@ mod tests {
         assert_eq!(keys(&rank["posted"]), "left max_length max_s mean_s messages min_s populated_s total_s");
         assert_eq!(keys(&rank["unexpected_search"]), "max_s mean_s min_s searches total_s");
         assert_eq!(keys(&rank["truth"]), "dropped envelopes_lost matched never_received rematched");
-        assert_eq!(keys(&rank["not_followed"]), "calls communicators partitioned");
+        assert_eq!(
+            keys(&rank["not_followed"]),
+            "bursts bursts_followed calls communicators partitioned receives"
+        );
     }
 }

@@ -49,13 +49,19 @@ impl<D: Counts> QueueOf<D> {
     }
 
     /// An entry that had come in at `since` left at `time` ticks.
-    #[inline]
     pub fn remove(&self, since: u64, time: u64) {
-        self.lifetimes.record(time.saturating_sub(since), 1);
+        self.remove_one_of(since, time, 1);
+    }
+
+    /// The same of an entry that stands for so many others of which nothing is counted, itself among them.
+    #[inline]
+    pub fn remove_one_of(&self, since: u64, time: u64, entries: u16) {
+        self.lifetimes.record(time.saturating_sub(since), entries.into());
         let length = (self.length.get() as i64).wrapping_sub(1);
         self.length.set(length as u64);
         if length == 0 {
-            self.populated.add(time.saturating_sub(self.populated_since.get()));
+            let populated = time.saturating_sub(self.populated_since.get());
+            self.populated.add(populated.wrapping_mul(entries.into()));
         }
     }
 

@@ -7,8 +7,8 @@
 use mel_log::table::attributed::growth;
 use mel_log::table::{Arithmetic, ProfileTable};
 use mpit_events::Clock;
+use mpit_sources::budget::Budget;
 
-use super::budget::Budget;
 use super::chosen::ReadOut;
 
 /// So many reads are measured before the run.

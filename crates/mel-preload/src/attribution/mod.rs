@@ -14,7 +14,6 @@
 //! Must not know: what a variable counts.
 
 mod attributor;
-mod budget;
 mod chosen;
 mod group;
 mod threads;

@@ -5,7 +5,8 @@
 
 use std::cell::Cell;
 
-use super::budget::Dice;
+use mpit_sources::budget::Dice;
+
 use crate::lent::{Lender, OfThread};
 
 /// What stands for no context.

@@ -63,6 +63,7 @@ pub(super) fn convert_truth(truth: Truth) -> profile::Truth {
 }
 
 pub(super) fn not_followed(session: &Session) -> profile::NotFollowed {
-    let NotFollowed { communicators, calls, partitioned } = session.queue_events.model().not_followed();
-    profile::NotFollowed { communicators, calls, partitioned }
+    let not_followed = session.queue_events.model().not_followed();
+    let NotFollowed { communicators, calls, partitioned, receives, bursts, bursts_followed } = not_followed;
+    profile::NotFollowed { communicators, calls, partitioned, receives, bursts, bursts_followed }
 }

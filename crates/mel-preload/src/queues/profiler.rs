@@ -25,10 +25,9 @@ fn count<D: Counts>(queues: &QueuesOf<D>, what: QueueChange, record: &Record) {
     let (since, time) = (record.since.0, record.ticks.0);
     match what {
         QueueChange::PostedInsert => queues.posted.insert_several(time, record.count()),
-        // Each entry has been there for as long as it was.
-        QueueChange::PostedRemove => queues.posted.remove(since, time),
+        QueueChange::PostedRemove => queues.posted.remove_one_of(since, time, record.count()),
         QueueChange::UnexpectedInsert => queues.unexpected.insert_several(time, record.count()),
-        QueueChange::UnexpectedRemove => queues.unexpected.remove(since, time),
+        QueueChange::UnexpectedRemove => queues.unexpected.remove_one_of(since, time, record.count()),
         QueueChange::PostedSearchEnd => queues.posted_search.end_several(since, time, record.count()),
         QueueChange::UnexpectedSearchEnd => queues.unexpected_search.end_several(since, time, record.count()),
         QueueChange::Nothing => {}

@@ -1,4 +1,4 @@
-//! In how many calls variables are read that take time to read: so many that it stays within a share of the run.
+//! How often something is done that takes time, such as to read variables in a call: so often that it stays within a share of the run.
 
 use fastrand::Rng;
 
@@ -10,7 +10,7 @@ const MOST: u32 = 1 << 20;
 
 /// A share of the time, and what was spent of it. Times are ticks.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     /// The share; none without a limit.
     share: Option<f64>,
     began: u64,
@@ -32,7 +32,7 @@ struct Window {
 
 impl Budget {
     /// A budget from `now` on. `cost` is what was measured for one read of all variables, `millisecond` so many ticks.
-    pub(super) fn new(share: Option<f64>, cost: u64, now: u64, millisecond: u64) -> Budget {
+    pub fn new(share: Option<f64>, cost: u64, now: u64, millisecond: u64) -> Budget {
         let window = Window { at: now, ..Window::default() };
         let mut budget = Budget { share, began: now, spent: 0, every: 1, most: 1, window, is_first: true };
         // Where even a call in a millisecond would be too often, every call is not tried first.
@@ -45,24 +45,24 @@ impl Budget {
     }
 
     /// One in so many calls is to be read now.
-    pub(super) fn every(&self) -> u32 {
+    pub fn every(&self) -> u32 {
         self.every
     }
 
     /// The most that it was.
-    pub(super) fn most(&self) -> u32 {
+    pub fn most(&self) -> u32 {
         self.most
     }
 
     /// A read has taken so long.
     #[inline]
-    pub(super) fn spend(&mut self, ticks: u64) {
+    pub fn spend(&mut self, ticks: u64) {
         self.spent = self.spent.saturating_add(ticks);
         self.window.spent = self.window.spent.saturating_add(ticks);
     }
 
     /// A call was read, the only one of the last `calls`; it is `now`. Decides anew from time to time.
-    pub(super) fn sampled(&mut self, calls: u32, now: u64) {
+    pub fn sampled(&mut self, calls: u32, now: u64) {
         let Some(share) = self.share else { return };
         self.window.calls += u64::from(calls);
         self.window.samples += 1;
@@ -95,15 +95,16 @@ impl Budget {
 
 /// A sequence of numbers without a pattern, so that what a program does in turns is not always met at the same turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dice(u64);
+pub struct Dice(u64);
 
 impl Dice {
-    pub(super) const fn new(seed: u64) -> Dice {
+    /// Always the same sequence for a seed.
+    pub const fn new(seed: u64) -> Dice {
         Dice(seed)
     }
 
     /// After how many calls the next one is read: one in `every` on the average, each with the same chance.
-    pub(super) fn next(&mut self, every: u32) -> u32 {
+    pub fn next(&mut self, every: u32) -> u32 {
         if every <= 1 {
             return 1;
         }
