@@ -22,6 +22,7 @@ import difflib
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -40,9 +41,22 @@ SHARE_POINTS = 2.0  # percentage points of unexpected messages
 LONGEST = (1, 0.05)  # entries, or this share
 LIFETIME_SHARE = 0.10  # of a mean lifetime ...
 LIFETIME_FROM_S = 10e-6  # ... that is at least so long
+SAMPLED_SHARE = 0.01  # of the searches, where some stand for others
 
 QUEUES = ("posted", "unexpected")
 QUEUE_CHANGES = ["posted_insert", "posted_remove", "unex_insert", "unex_remove"]
+TYPES = (
+    "request_activate search_unexpected_begin search_unexpected_end posted_insert posted_remove unex_insert unex_remove message_arrived"
+    " search_posted_begin search_posted_end transfer_begin transfer transfer_end request_complete cancel free"
+).split()
+# Which queue a message or receive goes through depends on timing: the two count together.
+EITHER = {"unex_insert": "posted_insert", "unex_remove": "posted_remove"}
+# Kinds of requests whose events are counted, with bytes of a message: tests/programs/special/requests.c.
+KINDS = [
+    *[(kind, bytes) for kind in ("blocking", "nonblocking", "synchronous", "combined", "probed", "persistent") for bytes in (1, 100000)],
+    ("cancelled", 1),
+    ("freed", 1),
+]
 # Above this many events of a rank their order is not compared: it would take too long.
 MOST_EVENTS = 20000
 
@@ -116,7 +130,11 @@ def prefix():
 
 
 def build(mpi, directory):
-    sources = {"patterns": ROOT / "benches/fidelity/patterns.c", "halo2d": ROOT / "examples/programs/halo2d.c"}
+    sources = {
+        "patterns": ROOT / "benches/fidelity/patterns.c",
+        "halo2d": ROOT / "examples/programs/halo2d.c",
+        "requests": ROOT / "tests/programs/special/requests.c",
+    }
     for name, source in sources.items():
         subprocess.run([mpi / "bin/mpicc", "-O2", "-o", directory / name, source, "-lm"], check=True)
     tool = [mpi / "bin/mpicc", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'include'}", "-o", directory / "libqueue_tool.so"]
@@ -218,8 +236,9 @@ class Queue:
 class Comparison:
     """What both backends reported of one run."""
 
-    def __init__(self, program, ranks, order):
+    def __init__(self, program, ranks, order, sampled):
         self.program = program
+        self.sampled = sampled
         second = [rank["comparison"] for rank in ranks]
         self.queues = {q: (Queue(ranks, q), Queue(second, q)) for q in QUEUES}
         self.order = order
@@ -238,7 +257,9 @@ class Comparison:
         found = {"share of unexpected messages": (self.share(1) - self.share(0)) / SHARE_POINTS}
         total = max(self.total(0), self.total(1))
         for queue, (real, model) in self.queues.items():
-            found[f"{queue} searches"] = 0.0 if real.searches == model.searches else 99.0
+            searches = (sum(real.searches), sum(model.searches))
+            equal = real.searches == model.searches if not self.sampled else abs(searches[0] - searches[1]) <= SAMPLED_SHARE * searches[0]
+            found[f"{queue} searches"] = 0.0 if equal else 99.0
             if self.program.race_free:
                 same = (real.messages, real.left) == (model.messages, model.left)
                 found[f"{queue} inserts and removes"] = 0.0 if same else 99.0
@@ -298,7 +319,46 @@ def row(series):
     return "| " + " | ".join(cells) + " |"
 
 
-def page(by_mode, versions, runs):
+def counts(mpi, kind, bytes, directory):
+    """How often each type was raised of ten requests of this kind, on the sender and on the receiver: PERUSE's and the model's
+    numbers of those types of which they differ."""
+    requests = Program("requests", 2, [str(directory / "requests"), kind, str(bytes)], "")
+    run(mpi, Mode("counts", "", ["-e", "all", "--profile", "queues"], {}), requests, directory)
+    differ = []
+    for rank in (0, 1):
+        found = {}
+        for line in (directory / f"requests-counts/events-{rank}.txt").read_text().splitlines():
+            event = re.match(r"\[[^]]*\] '(model_)?pml_ob1_(\w+)'", line)
+            if event and "internal" not in line:
+                key = (EITHER.get(event[2], event[2]), bool(event[1]))
+                found[key] = found.get(key, 0) + 1
+        pairs = ((name, found.get((name, False), 0), found.get((name, True), 0)) for name in TYPES)
+        # A log whose events are all of the MPI's own messages does not say that they are.
+        idle = kind == "cancelled" and rank == 0
+        differ.append([] if idle else [f"{name} {ob1} / {model}" for name, ob1, model in pairs if ob1 != model])
+    return differ
+
+
+def counted(mpi, directory):
+    lines = [
+        "## Counts of all sixteen types",
+        "",
+        "Ten requests of each kind, from rank 0 to rank 1, with `-e all`: the types that PERUSE and the model have not raised equally",
+        "often. Insertions and removals of both queues count together, because timing decides which. `ob1` sends short messages",
+        "without a request, and so without events; the model raises those of every send. `transfer` is raised by `ob1` of what it",
+        "unpacks in pieces or later than it came, by the model once for each message. A persistent request is active in `ob1` once,",
+        "in the model each time that it is started.",
+        "",
+        "| requests | bytes | on the sender, PERUSE / model | on the receiver, PERUSE / model |",
+        "|---|---|---|---|",
+    ]
+    for kind, bytes in KINDS:
+        cells = [", ".join(differ) or "the same" for differ in counts(mpi, kind, bytes, directory)]
+        lines.append(f"| {kind} | {bytes} | {cells[0]} | {cells[1]} |")
+    return [*lines, ""]
+
+
+def page(by_mode, versions, runs, of_types):
     """The page for the documentation."""
     lines = [
         "# How true the ob1 model is",
@@ -335,13 +395,15 @@ def page(by_mode, versions, runs):
             shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in orders)
             lines += [f"Changes of both queues (kind, source, tag) in the same order as `ob1`'s, in the rank where fewest are: {shares}.", ""]
     lines += [
+        *of_types,
         "## The programs",
         "",
         *[f"- {series.program.name}, {series.program.ranks} ranks: {series.program.about}" for series in by_mode[0][1]],
         "",
         "## The bars",
         "",
-        "- Searches are equal in number on all programs; entries too where nothing depends on timing.",
+        "- Searches are equal in number on all programs; entries too where nothing depends on timing. Where some receives stand for",
+        f"  others searches are within {100 * SAMPLED_SHARE:.0f} %.",
         f"- The share of unexpected messages is within {SHARE_POINTS:.0f} percentage points.",
         f"- The longest queue of every rank is within {LONGEST[0]} entry or {100 * LONGEST[1]:.0f} %.",
         f"- The mean lifetime is within {100 * LIFETIME_SHARE:.0f} % where it is at least {time(LIFETIME_FROM_S)}.",
@@ -385,13 +447,13 @@ def main():
         for number in range(max(arguments.runs, 1)):
             for mode, all_series in by_mode:
                 for series in all_series:
-                    series.runs.append(Comparison(series.program, *run(mpi, mode, series.program, directory)))
+                    series.runs.append(Comparison(series.program, *run(mpi, mode, series.program, directory), mode.name == "sampled"))
                 missed = [f"{s.program.name} ({', '.join(s.runs[-1].missed())})" for s in all_series if s.runs[-1].missed()]
                 print(f"run {number + 1}, {mode.name}: {'; '.join(missed) or 'bars held'}", flush=True)
         version = subprocess.run([RELEASE / "mel", "--version"], capture_output=True, text=True).stdout.strip()
         today = datetime.date.today().isoformat()
         versions = f"{today}: {version}, Open MPI {mpi.name.rsplit('-', 1)[1]} with PERUSE, {os.cpu_count()} cores of {processor()}, Linux {platform.release()}."
-        text = page(by_mode, versions, max(arguments.runs, 1))
+        text = page(by_mode, versions, max(arguments.runs, 1), counted(mpi, directory))
     print(text)
     if not arguments.programs and not arguments.mode:
         (ROOT / "docs/fidelity.md").write_text(text)

@@ -14,7 +14,7 @@ fn run(mpi: &Mpi, windows: u64, options: &[&str]) -> (Finished, Profile) {
     let output = directory.path().join("run").display().to_string();
     let program = compile_special(mpi, "dense");
     let job = Job::new(mpi, 2, &program).args([windows.to_string()]);
-    let run = job.under_mel(&[options, &["-o", &output]].concat()).run();
+    let run = job.under_mel([options, &["-o", &output]].concat()).run();
     run.expect(run.code == Some(0) && run.stdout.ends_with("OK\n"), mpi.name);
     let profile = Profile::read(&directory.path().join("run"));
     assert_eq!(profile.contradictions(2), [""; 0], "{}", profile.json());

@@ -77,6 +77,7 @@ mod progress_is_told;
 mod regions_in_time;
 mod remarks_after_good_runs;
 mod reports_of_runs;
+mod requests_are_freed;
 mod results_unchanged;
 mod samples_in_logs;
 mod scaling_studies;

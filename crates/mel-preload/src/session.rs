@@ -162,6 +162,7 @@ impl Session {
         }
         asked::begin(self, run, now);
         self.consumers.iter().for_each(|consumer| consumer.start(Some(run)));
+        self.queue_events.model().notice_listeners();
         if let Some(list) = &self.config.set {
             settings::apply(list, settings::Whose::Mel, run.rank == 0);
         }

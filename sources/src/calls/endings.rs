@@ -6,7 +6,7 @@ use mpit_events::Ticks;
 use super::frame;
 use super::requests::{Active, FollowedSend, Persistent, Stage, Tracked};
 use super::tracker::{Ending, Work};
-use crate::matching::{CommIndex, Completion, EAGER_LIMIT};
+use crate::matching::{CommIndex, Completion, EAGER_LIMIT, Event, ReceiveIndex, Sink};
 use crate::progress_model::Awaits;
 
 impl Work<'_> {
@@ -79,6 +79,7 @@ impl Work<'_> {
     pub(crate) fn ended(&mut self, pending: &frame::Pending, status: Option<StatusPtr>, entered: Ticks) {
         if let Tracked::Receive { receive, comm, request, source, tag } = pending.tracked {
             let ending = status.map_or_else(|| Ending::asked_for(source, tag), Ending::Status);
+            self.ends_request(receive);
             return self.received((receive, comm, request), ending, false);
         }
         self.ended_otherwise(pending, status, entered);
@@ -91,9 +92,13 @@ impl Work<'_> {
             Tracked::Silent { receive, comm, request, source, tag } => {
                 let is_known = status.is_some() && source >= 0 && tag >= 0;
                 let real = if is_known { Completion::Message { source, tag } } else { Completion::Unknown };
+                self.ends_request(receive);
                 self.received_as((receive, comm, request), real, None, false);
             }
-            Tracked::Send { comm, request, bytes } => self.send_ended((comm, request, bytes), status),
+            Tracked::Send { comm, request, bytes } => {
+                self.send_ended((comm, request, bytes), status);
+                self.state.engine.free(self.sink, comm, request);
+            }
             Tracked::Collective { comm, request, stage } => {
                 if stage == Stage::Active {
                     let idle = Tracked::Collective { comm, request, stage: Stage::Idle };
@@ -126,6 +131,14 @@ impl Work<'_> {
                 let handle = unsafe { mpi_abi::HandlePtr::<mpi_abi::Comm>::new(new as *mut _).read() };
                 self.follow(handle, context);
             }
+        }
+    }
+
+    /// The request of a receive ends with it, which is about to be complete.
+    #[inline(always)]
+    pub(crate) fn ends_request(&mut self, receive: ReceiveIndex) {
+        if self.sink.wants(Event::Free) {
+            self.state.engine.ends_request(receive);
         }
     }
 
@@ -170,6 +183,7 @@ impl Work<'_> {
         blocking: bool,
     ) {
         self.state.engine.transferred(self.sink, comm, request, bytes);
+        self.state.engine.free(self.sink, comm, request);
         if self.tracker.wants_messages()
             && let Some(status) = status
         {

@@ -206,6 +206,12 @@ impl Ob1Model {
         line.filter(|_| self.0.outside_of_calls(|work| work.state.routes.world_rank) == Some(0))
     }
 
+    /// Calls are followed as those want who listen now: else from the first call on that asks, which may be one that returns. Not inside
+    /// a hook of the model.
+    pub fn notice_listeners(self) {
+        self.0.with_frame(|frame| self.0.mode(frame));
+    }
+
     /// Lets the model follow all that this thread's calls have left for later, and raises the events of that. Not inside a
     /// hook of the model. Gives a number that no request has: those that were made before have lower ones, those that are made
     /// from now on greater ones.

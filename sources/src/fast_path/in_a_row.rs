@@ -14,7 +14,7 @@ use crate::calls::frame::{Current, Frame};
 use crate::calls::requests::Tracked;
 use crate::calls::state::State;
 use crate::calls::tracker::{Ending, Tracker, Work};
-use crate::matching::{Completed, Completion, Sink};
+use crate::matching::{Completed, Completion, Event, Sink};
 use crate::progress_model::{Awaits, CallInterval, Incoming, Polling};
 use crate::transport::ring::Ring;
 
@@ -238,7 +238,10 @@ impl Work<'_> {
     /// Whether nothing waits that is older than the row.
     #[inline(always)]
     fn can_have_row(&self) -> bool {
-        self.state.engine.is_vacant() && !self.state.model.has_leftover()
+        self.state.engine.is_vacant()
+            && !self.state.model.has_leftover()
+            // Of a row it is not kept which request is freed when.
+            && !self.sink.wants(Event::Free)
     }
 
     /// Posts some of the row; whether there is more.

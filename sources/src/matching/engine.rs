@@ -310,6 +310,7 @@ impl Engine {
         receive.source = source;
         receive.tag = tag;
         receive.context = 0;
+        receive.frees = false;
         receive.state = State::Posted;
         receive.expected = false;
         index
@@ -472,6 +473,15 @@ impl Engine {
         }
     }
 
+    /// The request of a receive is freed when that is complete, as that of each nonblocking receive: ob1 has none to free of a blocking
+    /// one, and keeps that of a persistent one.
+    #[inline(always)]
+    pub fn ends_request(&mut self, index: ReceiveIndex) {
+        if let Some(receive) = self.receives.get_mut(index.0) {
+            receive.frees = true;
+        }
+    }
+
     /// The context of the call that has posted a receive, its communicator, and when it came into the posted queue or found its
     /// message.
     #[inline(always)]
@@ -545,8 +555,10 @@ impl Engine {
 
     /// A request was freed.
     pub fn free(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64) {
-        let now = self.advance(sink.now());
-        sink.emit(Event::Free, comm, now, false, Request { request });
+        if sink.wants(Event::Free) {
+            let now = self.advance(sink.now());
+            sink.emit(Event::Free, comm, now, false, Request { request });
+        }
     }
 
     /// The run is over: what waits for an envelope will never get one, and what was not received
@@ -697,6 +709,17 @@ impl Engine {
         {
             let now = self.advance(sink.now());
             emit::transfer_ends(sink, comm, request, bytes, now, false);
+        }
+        self.end(sink, index);
+    }
+
+    /// Nothing is left of the receive; its request is freed with it, where it [ends](Engine::ends_request) so.
+    #[inline(always)]
+    fn end(&mut self, sink: &mut impl Sink, index: ReceiveIndex) {
+        if sink.wants(Event::Free)
+            && let Some(&Receive { comm, request, frees: true, .. }) = self.receives.get(index.0)
+        {
+            self.free(sink, comm, request);
         }
         self.receives.discard(index.0);
     }

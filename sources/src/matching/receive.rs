@@ -44,6 +44,8 @@ pub(crate) struct Receive {
     /// The context of the call that posted it.
     pub(super) context: u16,
     pub(super) state: State,
+    /// Whether its request is freed when it is complete.
+    pub(super) frees: bool,
     /// Whether the real library is known to have given it the message whose source and tag
     /// [`message`](Receive::message) has, while it still waits here for that message.
     pub(super) expected: bool,

@@ -81,13 +81,13 @@ impl Engine {
         let peer = self.comms[receive.comm.0 as usize].peers.meet(source);
         if peer.lost > 0 || self.is_late {
             peer.lost = peer.lost.saturating_sub(1);
-            self.receives.discard(index.0);
             self.synthesise(sink, receive.comm, receive.request, now);
+            self.end(sink, index);
         } else {
             // Its envelope has yet to come. Where another was, what was raised of a match was of the wrong one: only the
             // count waits.
             let request = if receive.state == State::Posted { receive.request } else { 0 };
-            self.receives.discard(index.0);
+            self.end(sink, index);
             self.await_envelope(receive.comm, Awaited { source, tag, request });
         }
         None
