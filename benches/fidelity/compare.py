@@ -28,6 +28,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -417,7 +418,22 @@ def page(by_mode, versions, runs, of_types):
         "the search itself takes, or a calibrated charge where that is less than reading the clock.",
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(filled(lines))
+
+
+def filled(lines):
+    """Paragraphs and points of the page, filled to a hundred columns; headings and tables as they are."""
+    paragraph = []
+    for line in [*lines, ""]:
+        starts = line.startswith(("#", "|", "- ")) or not line
+        if paragraph and starts:
+            text = " ".join(paragraph)
+            yield from textwrap.wrap(text, 100, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False, break_on_hyphens=False)
+            paragraph = []
+        if not line or line.startswith(("#", "|")):
+            yield line
+        else:
+            paragraph.append(line.strip())
 
 
 def main():

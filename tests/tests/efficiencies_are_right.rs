@@ -212,3 +212,55 @@ fn each_phase_has_efficiencies_and_a_gate_holds_them() {
         assert_eq!(gate("transfer<0.3"), Some(0));
     }
 }
+
+#[test]
+fn what_is_hidden_behind_work_is_told_by_line() {
+    // Line, work, what is waited, in seconds of 20 steps.
+    let planted = [("PARTLY", 0.12, 0.06), ("HIDDEN", 0.12, 0.0), ("NAKED", 0.0, 0.08)];
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
+        let program = compile_special(mpi, "hidden");
+        let source = mel_tests::artifacts::root().join("tests/programs/special/hidden.c");
+        let lines = std::fs::read_to_string(source).unwrap();
+        let line_of = |name: &str| {
+            let is_it = |line: &str| line.contains(&format!("/* line {name} */"));
+            1 + lines.lines().position(is_it).unwrap()
+        };
+        in_time(mpi.name, || {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let job = Job::new(mpi, 2, &program).patient().current_dir(directory.path());
+            let options = ["--trace", "--callsites", "-o"].map(std::ffi::OsStr::new);
+            let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let found = said("analyze", &output);
+            let overlap = found["overlap"].as_array().ok_or("nothing overlaps")?;
+            if overlap.len() != planted.len() {
+                return Err(format!("{overlap:?}"));
+            }
+            for (name, work, waited) in planted {
+                let started = format!("MPI_Irecv at hidden.c:{} ", line_of(name));
+                let of = overlap.iter().find(|of| of["started"].as_str().unwrap().starts_with(&started));
+                let of = of.ok_or_else(|| format!("no {name}: {overlap:?}"))?;
+                let is_near = |key: &str, planted: f64| {
+                    of[key].as_f64().is_some_and(|found| found > planted - 0.01 && found < planted + 0.03)
+                };
+                let share = of["overlap"].as_f64().unwrap();
+                let right = is_near("work_s", work)
+                    && is_near("waited_s", waited)
+                    && (share - work / (work + waited)).abs() < NEAR
+                    && of["operations"] == 20
+                    && of["bytes"] == 160
+                    && of["completed"].as_str().unwrap().starts_with("MPI_Wait at hidden.c:");
+                if !right {
+                    return Err(format!("{name}: {of}"));
+                }
+            }
+            let table = Command::new(mel()).args(["analyze", "--overlap"]).arg(&output).output().unwrap();
+            let table = String::from_utf8_lossy(&table.stdout).into_owned();
+            if !table.contains("work meanwhile") || table.matches("MPI_Irecv at ").count() != 3 {
+                return Err(table);
+            }
+            Ok(())
+        });
+    }
+}

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::checks::Checks;
 use crate::model::{NO_SITE, Site};
+use crate::overlap::Overlaps;
 use crate::rules::{Loss, Rule};
 
 /// The most times that are kept without which nothing would have been lost.
@@ -64,6 +65,8 @@ pub struct Found {
     pub groups: FxHashMap<Group, Sum>,
     /// How long messages take.
     pub transfers: Transfers,
+    /// How much of nonblocking messages was hidden.
+    pub overlaps: Overlaps,
     /// Who was the cause in operations in which all wait for the last, by rule, call site and communicator.
     pub last: FxHashMap<(Rule, Site, u32), Causes>,
     /// Who has waited in them, by rule and communicator.

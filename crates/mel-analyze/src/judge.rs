@@ -330,6 +330,7 @@ impl<'a> Judge<'a> {
         if let Some(checks) = &mut self.found.checks {
             checks.unit(&unit, self.names);
         }
+        self.found.overlaps.unit(&unit);
         let losses = {
             let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
             let sent = &self.sent;

@@ -8,6 +8,7 @@
 //! - [`rules`]: what a call has lost.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
 //! - [`on_path`]: who did what on the critical path.
+//! - [`overlap`]: how much of nonblocking messages was hidden behind work.
 //! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
@@ -24,6 +25,7 @@ pub mod names;
 pub mod numbering;
 pub mod on_path;
 pub mod operations;
+pub mod overlap;
 pub mod polling;
 pub mod reader;
 mod report;
@@ -33,5 +35,6 @@ mod run;
 mod testing;
 pub mod units;
 
+pub use overlap::Overlap;
 pub use report::{Analysis, PathInWords, PlaceOnPath, RankOnPath};
 pub use run::{Options, analyze};

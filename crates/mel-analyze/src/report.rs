@@ -16,6 +16,7 @@ use crate::found::{Found, Group, Sum, Transfers};
 use crate::model::{NO_SITE, Site};
 use crate::names::Names;
 use crate::on_path::OnPath;
+use crate::overlap::Overlap;
 use crate::reader::Reader;
 
 /// How many places on the critical path are kept at most.
@@ -38,6 +39,8 @@ pub struct Analysis {
     pub efficiency: Option<Efficiency>,
     /// Mistakes that did no harm in this run.
     pub remarks: Vec<Remark>,
+    /// How much of nonblocking messages was hidden behind work.
+    pub overlap: Vec<Overlap>,
     /// The critical path; none where the efficiencies are none, and where it is not known what calls need.
     pub critical_path: Option<PathInWords>,
 }
@@ -112,6 +115,7 @@ pub(crate) struct Losses {
     all_ranks_s: f64,
     run_s: f64,
     remarks: Vec<Remark>,
+    overlap: Vec<Overlap>,
 }
 
 /// A time of a rank.
@@ -124,7 +128,8 @@ impl Losses {
         let last = last(spans);
         let all_ranks_s: f64 = spans.iter().map(|span| seconds((end(span, last) - span.begin) as f64)).sum();
         let lines = names.lines(logs);
-        let Found { groups, transfers, last: mut who_was_last, waited, checks, .. } = found;
+        let Found { groups, transfers, last: mut who_was_last, waited, checks, overlaps, .. } = found;
+        let overlap = overlaps.by_line(&lines);
         let checks = checks.filter(|_| spans.iter().all(|span| span.finalized));
         let remarks = checks.map_or_else(Vec::new, |checks| checks.remarks(names, &lines));
         // Several addresses are one line.
@@ -159,7 +164,7 @@ impl Losses {
             });
             all.push((group.rule, lost));
         }
-        Losses { lines, all, removed, all_ranks_s, run_s: seconds((last - first) as f64), remarks }
+        Losses { lines, all, removed, all_ranks_s, run_s: seconds((last - first) as f64), remarks, overlap }
     }
 
     /// What is to be supposed to know what would be won without the findings that cost most.
@@ -194,12 +199,12 @@ impl Losses {
         spans: &[Span],
         path: Option<(Computed, OnPath)>,
     ) -> Analysis {
-        let Losses { lines, all, all_ranks_s, run_s, remarks, .. } = self;
+        let Losses { lines, all, all_ranks_s, run_s, remarks, overlap, .. } = self;
         let verdict = findings::of(all, all_ranks_s, Basis::Exact);
         let last = last(spans);
         let mpi_s = spans.iter().map(|span| seconds((span.in_mpi + end(span, last) - span.end) as f64)).sum();
         let mut analysis =
-            Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, remarks, ..Analysis::default() };
+            Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, remarks, overlap, ..Analysis::default() };
         if let Some((computed, on_path)) = path {
             let longest =
                 spans.iter().map(|span| seconds((span.end - span.begin) as f64)).fold(0.0, f64::max);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use mel_analyze::{Analysis, Options, PathInWords, PlaceOnPath, analyze};
+use mel_analyze::{Analysis, Options, Overlap, PathInWords, PlaceOnPath, analyze};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::StreamKind;
@@ -20,7 +20,7 @@ use super::of_run::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
 use mel_log::profile::text::efficiency::in_words;
-use mel_log::profile::text::layout::wrapped;
+use mel_log::profile::text::layout::{percent, table, wrapped};
 use mel_log::profile::text::verdict::sentence;
 use mel_verdict::findings::LEAST_SHARE;
 
@@ -35,6 +35,8 @@ use mel_verdict::findings::LEAST_SHARE;
       what costs most time, worst first, in plain words
   mel analyze mel-app-1 --top 20 --epsilon 1us
       more findings, and shorter waits counted
+  mel analyze mel-app-1 --overlap
+      which nonblocking messages are hidden behind work, and which are waited for all the same
   mel analyze mel-app-1 --json | jq '.verdict[0] | .rule, .cause_rank, .site'
       the worst finding for a program (docs/verdict.md explains all fields)
 
@@ -52,6 +54,9 @@ pub struct Args {
     /// A send and a receive are close if less is between them. Default: 5 % of the transfer, and at least --epsilon
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub delta_sr: Option<Duration>,
+    /// How much of nonblocking messages was hidden behind work, by the lines that start them and that wait for them
+    #[arg(long, conflicts_with = "json")]
+    pub overlap: bool,
     /// How many findings to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
@@ -100,6 +105,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             efficiency: &'a Option<Efficiency>,
             #[serde(skip_serializing_if = "Option::is_none")]
             critical_path: &'a Option<PathInWords>,
+            #[serde(skip_serializing_if = "<[Overlap]>::is_empty")]
+            overlap: &'a [Overlap],
             #[serde(skip_serializing_if = "LeftOut::is_none")]
             left_out: LeftOut,
         }
@@ -108,14 +115,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             remarks: &analysis.remarks,
             efficiency: &analysis.efficiency,
             critical_path: &analysis.critical_path,
+            overlap: &analysis.overlap,
             left_out,
         })?;
         text.push('\n');
         to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(code);
     }
-    let mut text = told(&analysis, args.top);
-    for remark in &analysis.remarks {
+    let mut text = if args.overlap { overlaps(&analysis, args.top) } else { told(&analysis, args.top) };
+    for remark in analysis.remarks.iter().filter(|_| !args.overlap) {
         text += &wrapped("", &sentence(&remark.sentence()));
     }
     for (count, what) in [
@@ -173,6 +181,36 @@ fn path_in_words(path: &PathInWords) -> String {
         text += &format!(": {}", places.join("; "));
     }
     text + "."
+}
+
+/// How much of nonblocking messages was hidden, for people.
+fn overlaps(analysis: &Analysis, top: usize) -> String {
+    let all = &analysis.overlap;
+    if all.is_empty() {
+        return wrapped(
+            "",
+            "No call has waited for messages that were started before: nothing could overlap.",
+        );
+    }
+    let header = ["started by", "waited for by", "operations", "work meanwhile", "waited", "overlap"];
+    let row = |of: &Overlap| {
+        let numbers =
+            [of.operations.to_string(), duration(of.work_s), duration(of.waited_s), percent(of.overlap)];
+        [of.started.clone(), of.completed.clone()].into_iter().chain(numbers).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> =
+        std::iter::once(header.map(str::to_owned).to_vec()).chain(all.iter().take(top).map(row)).collect();
+    let mut text = wrapped(
+        "",
+        "Work between the start of nonblocking messages and the wait for them, as a share of that and of what was waited \
+         all the same (observed, all ranks together):",
+    );
+    text += &table(&rows, &[0, 1]);
+    let more = all.len().saturating_sub(top);
+    if more > 0 {
+        text += &format!("{more} more pairs of lines: --top shows them, --json all\n");
+    }
+    text
 }
 
 /// The worst findings for people.
