@@ -14,6 +14,7 @@ mod call_sites_are_lines;
 mod calls_are_cheap;
 mod cancelled_sends_are_told;
 mod closed_descriptors;
+mod collectives_by_hand;
 mod communicators_add_up;
 mod company;
 mod connections_by_interface;

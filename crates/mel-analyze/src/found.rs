@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use mel_verdict::findings::{Causes, Victims};
 use rustc_hash::FxHashMap;
 
+use crate::by_hand::Loops;
 use crate::checks::Checks;
 use crate::model::{NO_SITE, Site};
 use crate::overlap::Overlaps;
@@ -67,6 +68,8 @@ pub struct Found {
     pub transfers: Transfers,
     /// How much of nonblocking messages was hidden.
     pub overlaps: Overlaps,
+    /// Collective operations that are made by hand.
+    pub loops: Loops,
     /// Who was the cause in operations in which all wait for the last, by rule, call site and communicator.
     pub last: FxHashMap<(Rule, Site, u32), Causes>,
     /// Who has waited in them, by rule and communicator.

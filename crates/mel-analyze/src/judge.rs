@@ -9,6 +9,7 @@ use slab::Slab;
 use mel_verdict::replay::{self, Most, Need, Paths, Replay, Waited, WhatIf};
 use mel_verdict::{Blame, Wait};
 
+use crate::by_hand::Direction;
 use crate::did::Did;
 use crate::found::Found;
 use crate::model::{Call, Entry, NO_SITE, Search, Site, Step};
@@ -219,9 +220,13 @@ impl<'a> Judge<'a> {
             Step::Sent(side) => {
                 let key = (side.call.rank, side.peer, side.communicator);
                 self.sent.entry(key).or_default().insert(side.order, side.call.begin);
+                self.found.loops.side(&side, Direction::ToAll, self.names);
                 self.side(side, true);
             }
-            Step::Received(side) => self.side(side, false),
+            Step::Received(side) => {
+                self.found.loops.side(&side, Direction::FromAll, self.names);
+                self.side(side, false);
+            }
             Step::Collective(entry) => {
                 if self.names.communicator(entry.communicator).map_or(0, Processes::count) > 1 {
                     self.operations.enter(entry);

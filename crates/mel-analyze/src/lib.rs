@@ -9,6 +9,7 @@
 //! - [`judge`]: everything in the order of time, and each wait followed back.
 //! - [`on_path`]: who did what on the critical path.
 //! - [`overlap`]: how much of nonblocking messages was hidden behind work.
+//! - [`by_hand`]: collective operations that are made of messages between two.
 //! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
@@ -16,6 +17,7 @@
 //! Logs are read by several threads, all ranks in step, so that what is kept is what is under way; for [`checks`] the first million calls
 //! that wait are kept, too. Nothing is drawn here and no command line is read.
 
+pub mod by_hand;
 pub mod checks;
 pub mod did;
 pub mod found;
@@ -35,6 +37,7 @@ mod run;
 mod testing;
 pub mod units;
 
+pub use by_hand::ByHand;
 pub use overlap::Overlap;
 pub use report::{Analysis, PathInWords, PlaceOnPath, RankOnPath};
 pub use run::{Options, analyze};

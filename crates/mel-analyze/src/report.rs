@@ -12,6 +12,7 @@ use mel_verdict::replay::{CriticalPath, Supposition};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::by_hand::ByHand;
 use crate::found::{Found, Group, Sum, Transfers};
 use crate::model::{NO_SITE, Site};
 use crate::names::Names;
@@ -41,6 +42,8 @@ pub struct Analysis {
     pub remarks: Vec<Remark>,
     /// How much of nonblocking messages was hidden behind work.
     pub overlap: Vec<Overlap>,
+    /// Collective operations that are made by hand.
+    pub by_hand: Vec<ByHand>,
     /// The critical path; none where the efficiencies are none, and where it is not known what calls need.
     pub critical_path: Option<PathInWords>,
 }
@@ -116,6 +119,7 @@ pub(crate) struct Losses {
     run_s: f64,
     remarks: Vec<Remark>,
     overlap: Vec<Overlap>,
+    by_hand: Vec<ByHand>,
 }
 
 /// A time of a rank.
@@ -128,8 +132,8 @@ impl Losses {
         let last = last(spans);
         let all_ranks_s: f64 = spans.iter().map(|span| seconds((end(span, last) - span.begin) as f64)).sum();
         let lines = names.lines(logs);
-        let Found { groups, transfers, last: mut who_was_last, waited, checks, overlaps, .. } = found;
-        let overlap = overlaps.by_line(&lines);
+        let Found { groups, transfers, last: mut who_was_last, waited, checks, overlaps, loops, .. } = found;
+        let (overlap, by_hand) = (overlaps.by_line(&lines), loops.by_line(names, &lines));
         let checks = checks.filter(|_| spans.iter().all(|span| span.finalized));
         let remarks = checks.map_or_else(Vec::new, |checks| checks.remarks(names, &lines));
         // Several addresses are one line.
@@ -164,7 +168,16 @@ impl Losses {
             });
             all.push((group.rule, lost));
         }
-        Losses { lines, all, removed, all_ranks_s, run_s: seconds((last - first) as f64), remarks, overlap }
+        Losses {
+            lines,
+            all,
+            removed,
+            all_ranks_s,
+            run_s: seconds((last - first) as f64),
+            remarks,
+            overlap,
+            by_hand,
+        }
     }
 
     /// What is to be supposed to know what would be won without the findings that cost most.
@@ -199,12 +212,21 @@ impl Losses {
         spans: &[Span],
         path: Option<(Computed, OnPath)>,
     ) -> Analysis {
-        let Losses { lines, all, all_ranks_s, run_s, remarks, overlap, .. } = self;
+        let Losses { lines, all, all_ranks_s, run_s, remarks, overlap, by_hand, .. } = self;
         let verdict = findings::of(all, all_ranks_s, Basis::Exact);
         let last = last(spans);
         let mpi_s = spans.iter().map(|span| seconds((span.in_mpi + end(span, last) - span.end) as f64)).sum();
-        let mut analysis =
-            Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, remarks, overlap, ..Analysis::default() };
+        let mut analysis = Analysis {
+            verdict,
+            all_ranks_s,
+            ranks,
+            run_s,
+            mpi_s,
+            remarks,
+            overlap,
+            by_hand,
+            ..Analysis::default()
+        };
         if let Some((computed, on_path)) = path {
             let longest =
                 spans.iter().map(|span| seconds((span.end - span.begin) as f64)).fold(0.0, f64::max);

@@ -252,7 +252,8 @@ impl<R: FnMut(&str, u64) -> CallSite> Joined<R> {
                         && let Some((_, (_, bias, path))) = module.filter(|(_, module)| *site < module.0)
                     {
                         let line = (self.resolve)(path, site.wrapping_sub(*bias)).to_string();
-                        let line = line.split(' ').next().unwrap_or_default().to_owned();
+                        // Without the function, where there is a line: `app.c:7 (main)`, or `main, app+0x668`.
+                        let line = line.split(" (").next().unwrap_or_default().to_owned();
                         let first = defined.members.get(&number).and_then(|members| members.get(0));
                         self.made.entry(*place).or_insert((line, first.unwrap_or(0)));
                     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use mel_analyze::{Analysis, Options, Overlap, PathInWords, PlaceOnPath, analyze};
+use mel_analyze::{Analysis, ByHand, Options, Overlap, PathInWords, PlaceOnPath, analyze};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::StreamKind;
@@ -107,6 +107,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             critical_path: &'a Option<PathInWords>,
             #[serde(skip_serializing_if = "<[Overlap]>::is_empty")]
             overlap: &'a [Overlap],
+            #[serde(skip_serializing_if = "<[ByHand]>::is_empty")]
+            by_hand: &'a [ByHand],
             #[serde(skip_serializing_if = "LeftOut::is_none")]
             left_out: LeftOut,
         }
@@ -116,6 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             efficiency: &analysis.efficiency,
             critical_path: &analysis.critical_path,
             overlap: &analysis.overlap,
+            by_hand: &analysis.by_hand,
             left_out,
         })?;
         text.push('\n');
@@ -123,6 +126,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let mut text = if args.overlap { overlaps(&analysis, args.top) } else { told(&analysis, args.top) };
+    for of in analysis.by_hand.iter().filter(|of| !args.overlap && of.seconds >= LEAST_SHARE * analysis.run_s)
+    {
+        text += &wrapped("", &format!("{}.", of.sentence(&duration(of.seconds))));
+    }
     for remark in analysis.remarks.iter().filter(|_| !args.overlap) {
         text += &wrapped("", &sentence(&remark.sentence()));
     }
