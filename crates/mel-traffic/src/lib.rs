@@ -6,7 +6,7 @@
 //! - [`matrix`]: what they add up to, for each pair of ranks; sums of rows and columns, the greatest pairs, and how many messages
 //!   of a pair have which size.
 //! - [`parts`]: the same by kind, communicator and phase, unchosen, for who chooses later.
-//! - [`hosts`]: the same by host; [`functions`]: by MPI function.
+//! - [`hosts`]: the same by host; [`functions`]: by MPI function; [`sizes`]: how many messages have which size.
 //! - [`write`](mod@write): comma-separated values, plain and sparse matrices, and the files of Open MPI's monitoring.
 //!
 //! Knows no MPI, and nothing of how it is shown. Functions are pure, but for what they write; types may be shared between threads.
@@ -18,6 +18,7 @@ pub mod hosts;
 pub mod matrix;
 pub mod parts;
 pub mod rows;
+pub mod sizes;
 
 pub mod write {
     //! Matrices as files that others read.

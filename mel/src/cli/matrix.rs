@@ -17,7 +17,7 @@ use mel_page::png;
 use mel_run::profile as run_profile;
 use mel_traffic::choice::Asked;
 use mel_traffic::write::{csv, plain, prof};
-use mel_traffic::{Choice, Hosts, Matrix, Of, Rows, functions};
+use mel_traffic::{Choice, Hosts, Matrix, Of, Rows, functions, sizes};
 
 /// What is between whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -29,6 +29,8 @@ pub enum By {
     Host,
     /// MPI functions: collective operations, and what was under way as the library moved data.
     Function,
+    /// Sizes of messages, in powers of two.
+    Size,
 }
 
 /// Which number.
@@ -57,7 +59,7 @@ pub struct Args {
     /// Only these communicators, by name; wildcards are * and ?
     #[arg(long, value_name = "LIST", requires = "matrix")]
     pub comm: Option<String>,
-    /// Between ranks, between hosts, or by MPI function
+    /// Between ranks, between hosts, by MPI function, or how many messages have which size
     #[arg(
         long,
         value_name = "WHAT",
@@ -97,6 +99,7 @@ pub fn run(
         let apart = Choice::apart(&rows, asked)?;
         to_stdout(|out| match args.by {
             By::Function => functions::csv(out, &rows, &apart),
+            By::Size => sizes::csv(out, &rows, &apart),
             By::Rank | By::Host => csv::csv(out, &rows, &apart),
         })?;
     }
@@ -154,6 +157,7 @@ pub fn run(
         of,
         kinds: &choice.kinds,
         functions: (args.by == By::Function).then(|| functions::by_function(&rows, &choice)),
+        sizes: (args.by == By::Size).then(|| sizes::by_size(&rows, &choice)),
     });
     for sentence in missing(&profile) {
         text += &wrapped("- ", &sentence);

@@ -5,6 +5,7 @@ use mel_log::profile::TrafficKind;
 use mel_log::profile::text::COLUMNS;
 use mel_log::profile::text::layout::{percent, table, wrapped};
 use mel_traffic::functions::OfFunction;
+use mel_traffic::sizes::OfSize;
 use mel_traffic::{Cell, Hosts, Matrix, Of};
 
 /// More ranks or hosts than that are no square.
@@ -29,6 +30,8 @@ pub struct Shown<'a> {
     pub kinds: &'a [TrafficKind],
     /// What belongs to each MPI function, shown instead of who sends to whom.
     pub functions: Option<Vec<OfFunction<'a>>>,
+    /// How many messages have which size, shown instead of either.
+    pub sizes: Option<Vec<OfSize>>,
 }
 
 /// Sentences and tables. No line is longer than [`COLUMNS`], but where names of hosts are.
@@ -42,6 +45,9 @@ pub fn matrix(shown: &Shown<'_>) -> String {
     text.push('\n');
     if let Some(functions) = &shown.functions {
         return text + &by_function(functions);
+    }
+    if let Some(sizes) = &shown.sizes {
+        return text + &by_size(sizes);
     }
     match square(shown, matrix) {
         Some(square) => text += &square,
@@ -75,6 +81,24 @@ fn by_function(functions: &[OfFunction<'_>]) -> String {
         text += &format!(" and {more} more; --csv has all\n");
     }
     text
+}
+
+/// A row for each power of two between the smallest messages and the largest, with a bar.
+fn by_size(sizes: &[OfSize]) -> String {
+    const LONGEST_BAR: f64 = 40.0;
+    let all = sizes.iter().fold(0u64, |sum, of| sum.saturating_add(of.messages));
+    let most = sizes.iter().map(|of| of.messages).max().unwrap_or(0);
+    let head = ["bytes of a message", "messages", "of all", ""];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for OfSize { bytes: (least, greatest), messages } in sizes {
+        let of = match least == greatest {
+            true => least.to_string(),
+            false => format!("{least} to {greatest}"),
+        };
+        let bar = (LONGEST_BAR * share(*messages, most)).ceil() as usize;
+        rows.push(vec![of, messages.to_string(), percent(share(*messages, all)), "#".repeat(bar)]);
+    }
+    table(&rows, &[3])
 }
 
 fn name(shown: &Shown<'_>, place: u32) -> String {
@@ -291,7 +315,17 @@ mod tests {
         let kinds = [TrafficKind::P2p, TrafficKind::Collective];
         let between = Matrix::of(&rows, &Choice::of_kinds(&kinds));
         let hosts = Hosts::of(&profile, rows.size());
-        matrix(&Shown { matrix: &between, hosts: &hosts, by_host, of, kinds: &kinds, functions: None })
+        let (functions, sizes) = (None, None);
+        matrix(&Shown { matrix: &between, hosts: &hosts, by_host, of, kinds: &kinds, functions, sizes })
+    }
+
+    #[test]
+    fn sizes_have_a_row_and_a_bar_each() {
+        let of = |bytes, messages| OfSize { bytes, messages };
+        let text = by_size(&[of((0, 0), 10), of((8, 15), 40), of((1 << 20, (1 << 21) - 1), 1)]);
+        let bars: Vec<usize> = text.lines().map(|line| line.matches('#').count()).collect();
+        assert_eq!(bars, [0, 10, 40, 1], "{text}");
+        assert!(text.contains("1048576 to 2097151         1   2.0 %  #"), "{text}");
     }
 
     fn words(text: &str, line: &str) -> String {
