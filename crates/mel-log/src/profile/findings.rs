@@ -204,7 +204,7 @@ pub fn truth(truth: Truth) -> Option<String> {
     Some(format!("truth: {} matched, {}", truth.matched, parts.join(", ")))
 }
 
-/// What the numbers leave out; nothing if they leave out nothing.
+/// What the model does not follow, so that its numbers lack it; calls, their times and the matrix have it. Nothing if there is nothing.
 pub fn not_followed(counts: NotFollowed) -> Option<String> {
     let NotFollowed { communicators, calls, partitioned, .. } = counts;
     let parts = [
@@ -214,7 +214,9 @@ pub fn not_followed(counts: NotFollowed) -> Option<String> {
     ];
     let parts: Vec<String> =
         parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    (!parts.is_empty()).then(|| format!("not followed, so the numbers above lack them: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| {
+        format!("not followed, so neither in the queues nor in who waits for whom: {}", parts.join(", "))
+    })
 }
 
 /// How many of the receives the queues were followed of, where that is not all, and what that implies.
@@ -327,7 +329,7 @@ mod tests {
         let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
         profile.ranks[0].not_followed = NotFollowed { communicators: 1, calls: 7, ..NotFollowed::default() };
         profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, ..NotFollowed::default() };
-        let sentence = "not followed, so the numbers above lack them: 2 communicators of other jobs or of sessions, 13 calls on these";
+        let sentence = "not followed, so neither in the queues nor in who waits for whom: 2 communicators of other jobs or of sessions, 13 calls on these";
         assert_eq!(findings(&profile).last().map(String::as_str), Some(sentence));
     }
 
