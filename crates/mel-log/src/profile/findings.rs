@@ -227,9 +227,8 @@ pub fn sampled(counts: NotFollowed) -> Option<String> {
     let error = 100.0 / followed.sqrt();
     (receives != 0).then(|| {
         format!(
-            "estimated: receives came so densely that the queues were followed in one of {:.1} bursts of them, and \
-             those stand for the others ({receives} receives): shares of them are within {error:.1} percentage \
-             points; calls, bytes, times and what was waited for are of all (--exact follows all)",
+            "estimated: the queues were followed in one of {:.1} bursts of receives, which stand for the others ({receives} \
+             receives): shares are within {error:.1} percentage points; --exact follows all",
             bursts as f64 / followed
         )
     })
@@ -331,6 +330,19 @@ mod tests {
         profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, ..NotFollowed::default() };
         let sentence = "not followed, so neither in the queues nor in who waits for whom: 2 communicators of other jobs or of sessions, 13 calls on these";
         assert_eq!(findings(&profile).last().map(String::as_str), Some(sentence));
+    }
+
+    #[test]
+    fn receives_that_stand_for_others_are_told_with_an_error() {
+        let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
+        assert!(findings(&profile).iter().all(|sentence| !sentence.contains("estimated")));
+        profile.ranks[1].not_followed =
+            NotFollowed { receives: 9000, bursts: 10_000, bursts_followed: 400, ..NotFollowed::default() };
+        assert_eq!(
+            findings(&profile).pop().unwrap(),
+            "estimated: the queues were followed in one of 25.0 bursts of receives, which stand for the others (9000 \
+             receives): shares are within 5.0 percentage points; --exact follows all"
+        );
     }
 
     #[test]
