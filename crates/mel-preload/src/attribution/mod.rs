@@ -8,7 +8,7 @@
 //! - [`attributor`]: the hook: all that runs per call.
 //! - [`chosen`]: which variables there are, and how each is read.
 //! - [`group`]: those that are read within the budget.
-//! - [`budget`]: in how many calls that is.
+//! - [`budget`](mpit_sources::budget): in how many calls that is.
 //! - [`threads`]: what a thread keeps.
 //!
 //! Must not know: what a variable counts.
