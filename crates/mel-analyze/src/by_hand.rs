@@ -8,7 +8,7 @@ use mel_verdict::findings;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use crate::model::{Side, Site, Way};
+use crate::model::{NO_COMMUNICATOR, NO_SITE, Side, Site, Way};
 use crate::names::Names;
 
 /// Of fewer ranks a loop may be anything.
@@ -43,7 +43,7 @@ pub struct ByHand {
     pub loops: u64,
     /// The bytes of all messages.
     pub bytes: u64,
-    /// The time from the first call of a loop to the end of its last one, all loops together, in seconds.
+    /// The time in the calls that send, or that receive or begin to, in seconds.
     pub seconds: f64,
     /// What the library has for it.
     pub instead: &'static str,
@@ -106,16 +106,28 @@ impl Buffers {
 }
 
 /// Messages of one call site of a rank, one after the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Loop {
     site: Site,
     communicator: u32,
     bytes_of_each: u64,
     peers: FxHashSet<u32>,
     bytes: u64,
-    begin: u64,
-    end: u64,
+    nanos: u64,
     buffers: Buffers,
+}
+
+impl Loop {
+    /// No message yet.
+    fn new(site: Site, communicator: u32, bytes_of_each: u64, mut peers: FxHashSet<u32>) -> Loop {
+        peers.clear();
+        Loop { site, communicator, bytes_of_each, peers, bytes: 0, nanos: 0, buffers: Buffers::None }
+    }
+
+    /// None is under way.
+    fn none(peers: FxHashSet<u32>) -> Loop {
+        Loop::new(NO_SITE, NO_COMMUNICATOR, 0, peers)
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -143,24 +155,22 @@ impl Loops {
             return;
         }
         let rank = side.call.rank;
-        let (which, under_way) = self.under_way.entry(rank).or_insert_with(|| (direction, Loop::default()));
+        let (which, under_way) =
+            self.under_way.entry(rank).or_insert_with(|| (direction, Loop::none(FxHashSet::default())));
         let goes_on = *which == direction
             && (under_way.site, under_way.communicator) == (side.call.site, side.communicator)
             && (direction == Direction::FromAll || under_way.bytes_of_each == side.bytes)
             && !under_way.peers.contains(&side.peer);
         if !goes_on {
             *which = direction;
-            let mut peers = std::mem::take(&mut under_way.peers);
-            peers.clear();
-            let (site, communicator, bytes_of_each) = (side.call.site, side.communicator, side.bytes);
-            *under_way =
-                Loop { site, communicator, bytes_of_each, peers, begin: side.call.begin, ..Loop::default() };
+            let peers = std::mem::take(&mut under_way.peers);
+            *under_way = Loop::new(side.call.site, side.communicator, side.bytes, peers);
         }
         if side.peer != rank {
             under_way.peers.insert(side.peer);
         }
         under_way.bytes += side.bytes;
-        under_way.end = under_way.end.max(side.call.end);
+        under_way.nanos += side.call.end.saturating_sub(side.call.begin);
         under_way.buffers = under_way.buffers.add(side);
         let others = of.members.len() - 1;
         if under_way.peers.len() == others {
@@ -169,32 +179,49 @@ impl Loops {
             sum.others = others;
             sum.loops += 1;
             sum.bytes += under_way.bytes;
-            sum.nanos += under_way.end.saturating_sub(under_way.begin);
+            sum.nanos += under_way.nanos;
             sum.buffers = sum.buffers.and(under_way.buffers);
-            *under_way = Loop::default();
+            *under_way = Loop::none(std::mem::take(&mut under_way.peers));
+        }
+    }
+
+    /// A rank takes part in a collective operation: a loop goes over no step of a program.
+    pub fn meets(&mut self, rank: u32) {
+        if let Some((_, under_way)) = self.under_way.get_mut(&rank) {
+            *under_way = Loop::none(std::mem::take(&mut under_way.peers));
         }
     }
 
     /// By the lines of call sites and their functions; the longest first.
     pub(crate) fn by_line(&self, names: &Names, lines: &[(String, Option<String>)]) -> Vec<ByHand> {
-        let often = self.sums.iter().filter(|(_, sum)| sum.loops >= FEWEST_LOOPS);
-        let found = often.map(|((direction, site, communicator), sum)| {
+        // Several addresses are one line.
+        let mut merged: FxHashMap<(Direction, String, u32), Sum> = FxHashMap::default();
+        for ((direction, site, communicator), of) in &self.sums {
             let line = lines.get(*site as usize);
             let function = line.and_then(|line| line.1.as_deref()).unwrap_or("MPI");
+            let call = findings::call(function, line.map(|line| line.0.as_str()));
+            let sum = merged.entry((*direction, call, *communicator)).or_default();
+            sum.ranks.extend(&of.ranks);
+            sum.others = of.others;
+            sum.loops += of.loops;
+            sum.bytes += of.bytes;
+            sum.nanos += of.nanos;
+            sum.buffers = sum.buffers.and(of.buffers);
+        }
+        let often = merged.into_iter().filter(|(_, sum)| sum.loops >= FEWEST_LOOPS);
+        let found = often.map(|((direction, call, communicator), sum)| {
             let mut ranks: Vec<u32> = sum.ranks.iter().copied().collect();
             ranks.sort_unstable();
             let everybody = ranks.len() == sum.others + 1;
             ByHand {
-                direction: *direction,
-                call: findings::call(function, line.map(|line| line.0.as_str())),
-                communicator: names
-                    .communicator(*communicator)
-                    .map_or_else(String::new, |of| of.name.clone()),
+                direction,
+                call,
+                communicator: names.communicator(communicator).map_or_else(String::new, |of| of.name.clone()),
                 others: sum.others,
                 loops: sum.loops,
                 bytes: sum.bytes,
                 seconds: sum.nanos as f64 * 1e-9,
-                instead: instead(*direction, everybody, sum.buffers),
+                instead: instead(direction, everybody, sum.buffers),
                 ranks,
             }
         });
@@ -241,7 +268,7 @@ mod tests {
         buffer: impl Fn(u32) -> u32,
     ) {
         for (time, peer) in (0..).zip(peers) {
-            let call = Call { site: 5, ..call(0, (10 * time, 10 * time + 6)) };
+            let call = Call { site: 0, ..call(0, (10 * time, 10 * time + 6)) };
             let side = Side { call, peer: *peer, buffer: buffer(*peer), ..side(0, (0, 0), 0) };
             loops.side(&side, direction, names);
         }
@@ -249,7 +276,7 @@ mod tests {
 
     fn lines() -> Vec<(String, Option<String>)> {
         let mut lines = vec![(String::new(), None); 6];
-        lines[5] = ("a.c:5 (main)".into(), Some("MPI_Send".into()));
+        lines[0] = ("a.c:5 (main)".into(), Some("MPI_Send".into()));
         lines
     }
 
@@ -264,7 +291,7 @@ mod tests {
             let found = loops.by_line(&names, &lines());
             assert_eq!((found.len(), found[0].loops, found[0].bytes), (1, 3, 9 * 2048));
             assert_eq!((found[0].instead, found[0].others, &found[0].ranks[..]), (instead, 3, &[0][..]));
-            assert_eq!((found[0].seconds * 1e9).round(), 78.0);
+            assert_eq!((found[0].seconds * 1e9).round(), 54.0);
             let sentence = found[0].sentence("78 ns");
             assert!(
                 sentence.starts_with(

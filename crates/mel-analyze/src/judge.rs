@@ -228,6 +228,7 @@ impl<'a> Judge<'a> {
                 self.side(side, false);
             }
             Step::Collective(entry) => {
+                self.found.loops.meets(entry.call.rank);
                 if self.names.communicator(entry.communicator).map_or(0, Processes::count) > 1 {
                     self.operations.enter(entry);
                     self.event(entry.waiting.end, What::Leaves(entry));

@@ -54,6 +54,9 @@ pub(crate) fn ask(asked: Asked<'_>) {
     if let Some((session, _)) = measured {
         // What was before belongs to the phase before.
         session.queue_events.model().catch_up();
+        if !matches!(asked, Asked::Phase(_)) {
+            session.queue_events.model().count_anew();
+        }
         if let Some(netops) = session.netops {
             netops.read_connections();
         }

@@ -171,15 +171,15 @@ catalogue! {
                 read",
         ..GIVEN
     };
-    /// The share of the run that the model of the queues may take.
+    /// The share of the run that counting receives in the queues may take.
     BUDGET = Setting {
         name: "MEL_BUDGET",
         option: Some(option("budget", "SHARE")),
         kind: Kind::Share,
         default: Unset::value("5%"),
-        short: "The share of the run that the model of the queues may take, such as 5%. Where receives come so densely \
-                that following all would take more, each that is followed stands for others; calls, bytes, times and \
-                what was waited for stay exact. none: all are followed",
+        short: "The share of the run that counting receives in the queues may take, such as 5%. Where they come so \
+                densely that counting all would take more, each that is counted stands for others; calls, bytes, the \
+                time in MPI and what was waited for stay exact. none: all are counted",
         more: "modes.md#where-all-would-take-too-long",
         ..GIVEN
     };
@@ -187,7 +187,7 @@ catalogue! {
     EXACT = Setting {
         name: "MEL_EXACT",
         option: Some(switch("exact")),
-        short: "Follow every receive in the queues, whatever it takes: the same as --budget none",
+        short: "Count every receive in the queues, whatever it takes: the same as --budget none",
         more: "modes.md#where-all-would-take-too-long",
         ..GIVEN
     };

@@ -152,6 +152,12 @@ pub trait BulkListener: Sync {
     fn counts(&self) -> bool {
         false
     }
+
+    /// Whether it counts, and takes an entry that leaves a queue, and a search, for as many as the record [stands for](Record::count),
+    /// while one entry alone has left: some of the entries stand for others of which nothing is told.
+    fn weighs(&self) -> bool {
+        false
+    }
 }
 
 /// An installed listener.

@@ -468,6 +468,11 @@ impl Core {
         !self.has_registrations() && self.bulk.iter().all(|bulk| bulk.listener.counts())
     }
 
+    /// Whether nobody listens but bulk listeners that [weigh](BulkListener::weighs).
+    pub fn only_weighs(&self) -> bool {
+        !self.has_registrations() && self.bulk.iter().all(|bulk| bulk.listener.weighs())
+    }
+
     /// Whether a bulk listener wants this event: on all objects, then. Thread-safe and signal-safe.
     #[inline(always)]
     pub fn is_in_bulk(&self, event: EventIndex) -> bool {

@@ -126,7 +126,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let mut text = if args.overlap { overlaps(&analysis, args.top) } else { told(&analysis, args.top) };
-    for of in analysis.by_hand.iter().filter(|of| !args.overlap && of.seconds >= LEAST_SHARE * analysis.run_s)
+    for of in
+        analysis.by_hand.iter().filter(|of| !args.overlap && of.seconds >= LEAST_SHARE * analysis.all_ranks_s)
     {
         text += &wrapped("", &format!("{}.", of.sentence(&duration(of.seconds))));
     }

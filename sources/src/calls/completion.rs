@@ -34,6 +34,8 @@ pub(crate) fn await_requests(
     ends: Ends,
 ) {
     frame.call.awaits = Awaits::Receives;
+    // A call that an error handler has jumped out of may have left it.
+    frame.call.in_row = 0;
     frame.call.pending.clear();
     let count = if requests.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) };
     if ends == Ends::All && tracker.awaits_row(frame, requests, count, statuses) {
@@ -222,6 +224,7 @@ pub(crate) fn complete_failed(
             {
                 // Perhaps it is this one that has failed.
                 work.state.requests.forget(pending.handle, request);
+                work.ends_request(receive);
                 work.received((receive, comm, request), Ending::Unknown, false);
                 continue;
             }

@@ -282,6 +282,8 @@ pub(crate) struct Buffer {
     pub(crate) wanted: u16,
     /// Whether who wants them only counts.
     only_counts: bool,
+    /// Whether some of them may stand for others.
+    pub(crate) weighs: bool,
     /// What the core's listeners were when `wanted` was found out.
     version: Option<u32>,
     /// The clock of the model.
@@ -315,6 +317,7 @@ impl Buffer {
         Buffer {
             wanted: 0,
             only_counts: false,
+            weighs: false,
             version: None,
             clock,
             events,
@@ -358,6 +361,7 @@ impl Buffer {
         self.for_bytes = for_bytes;
         self.wanted = if part == Part::Events { self.events.active(core) } else { 0 };
         self.only_counts = core.only_counts();
+        self.weighs = core.only_weighs();
     }
 }
 

@@ -277,6 +277,11 @@ impl Ob1Model {
         self.0.outside_of_calls(|work| work.state.bursts.set_share(share));
     }
 
+    /// Counting begins, ends, or begins anew: no receive stands for one of before.
+    pub fn count_anew(self) {
+        self.0.outside_of_calls(|work| work.state.bursts.begin_anew());
+    }
+
     /// Whether it is the model that raises the events of the queues.
     pub fn raises(self) -> bool {
         self.0.part() == Part::Events

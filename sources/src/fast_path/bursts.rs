@@ -58,16 +58,26 @@ impl Default for Bursts {
     }
 }
 
+/// Which rows are of about this length.
+fn class(receives: u64) -> usize {
+    (receives.max(1).ilog2() as usize).min(LENGTHS - 1)
+}
+
 impl Bursts {
     /// The model may take this share of the run.
     pub(crate) fn set_share(&mut self, share: f64) {
         self.share = Some(share);
     }
 
-    /// The next row has so many receives, and its call returned at this time: for how many each of them stands. None: the row is
-    /// not counted, but here.
+    /// The next row has so many receives, and its call was entered and returned at these times: for how many each of them stands. None: the
+    /// row is not counted, but here.
     #[inline(always)]
-    pub(crate) fn next(&mut self, receives: usize, returned: Ticks, counts: &mut NotFollowed) -> u16 {
+    pub(crate) fn next(
+        &mut self,
+        receives: usize,
+        (entered, returned): (Ticks, Ticks),
+        counts: &mut NotFollowed,
+    ) -> u16 {
         if self.budget.is_none() {
             self.first += receives as u64;
             if self.first < FIRST || self.share.is_none() {
@@ -75,13 +85,22 @@ impl Bursts {
             }
             self.budget = Some(Budget::new(self.share, 0, returned.0, u64::MAX >> 8));
         }
-        self.chosen(receives as u64, returned, counts)
+        self.chosen(receives as u64, (entered, returned), counts)
     }
 
     #[inline]
-    fn chosen(&mut self, receives: u64, returned: Ticks, counts: &mut NotFollowed) -> u16 {
-        let Some(budget) = &mut self.budget else { return 1 };
-        let waiting = &mut self.waiting[(receives.max(1).ilog2() as usize).min(LENGTHS - 1)];
+    fn chosen(
+        &mut self,
+        receives: u64,
+        (entered, returned): (Ticks, Ticks),
+        counts: &mut NotFollowed,
+    ) -> u16 {
+        let (Some(budget), Some(share)) = (&mut self.budget, self.share) else { return 1 };
+        if share * returned.since(entered) as f64 >= (self.cost * receives) as f64 {
+            // A call that has taken long pays for itself, and is like no other.
+            return 1;
+        }
+        let waiting = &mut self.waiting[class(receives)];
         self.since += 1;
         if self.left > 1 {
             self.left -= 1;
@@ -101,6 +120,19 @@ impl Bursts {
         let others = (*waiting / receives.max(1)).min(HEAVIEST - 1);
         *waiting -= others * receives;
         (1 + others) as u16
+    }
+
+    /// Of a row of so many receives, which was not to be counted, so many are counted after all.
+    #[cold]
+    pub(crate) fn give_back(&mut self, receives: usize, counted: usize, counts: &mut NotFollowed) {
+        let waiting = &mut self.waiting[class(receives as u64)];
+        *waiting = waiting.saturating_sub(counted as u64);
+        counts.receives = counts.receives.saturating_sub(counted as u64);
+    }
+
+    /// Counting has begun, or ended: nothing stands for what was before.
+    pub(crate) fn begin_anew(&mut self) {
+        self.waiting = [0; LENGTHS];
     }
 
     /// A row begins that is followed: whether it is timed.
@@ -147,7 +179,7 @@ mod tests {
             let turn = row % lengths.len();
             let receives = lengths[turn];
             now += interval;
-            let weight = bursts.next(receives, Ticks(now), &mut counts);
+            let weight = bursts.next(receives, (Ticks(now), Ticks(now)), &mut counts);
             weights[turn] += u64::from(weight) * receives as u64;
             if weight != 0 {
                 bursts.begin(|| Ticks(now));
@@ -183,6 +215,39 @@ mod tests {
     }
 
     #[test]
+    fn what_has_waited_long_stands_for_itself() {
+        let mut bursts = Bursts { share: Some(0.05), ..Bursts::default() };
+        let (mut counts, mut now, mut long) = (NotFollowed::default(), 0, 0);
+        for row in 0..200_000u64 {
+            let entered = now;
+            now += if row % 1000 == 999 { 100_000 } else { 10 };
+            let weight = bursts.next(1, (Ticks(entered), Ticks(now)), &mut counts);
+            if weight != 0 {
+                bursts.begin(|| Ticks(now));
+                now += 300;
+                bursts.end(1, || Ticks(now));
+            }
+            if row % 1000 == 999 {
+                assert_eq!(weight, 1, "{row}");
+                long += 1;
+            }
+        }
+        assert_eq!(long, 200);
+        assert!(counts.receives > 10_000, "{counts:?}");
+    }
+
+    #[test]
+    fn what_is_counted_after_all_is_given_back() {
+        let mut bursts = Bursts { share: Some(0.05), ..Bursts::default() };
+        let mut counts = NotFollowed { receives: 10, ..NotFollowed::default() };
+        bursts.waiting[3] = 10;
+        bursts.give_back(8, 7, &mut counts);
+        assert_eq!((bursts.waiting[3], counts.receives), (3, 3));
+        bursts.give_back(8, 7, &mut counts);
+        assert_eq!((bursts.waiting[3], counts.receives), (0, 0));
+    }
+
+    #[test]
     fn the_share_is_kept() {
         for (interval, cost) in [(400, 200), (2000, 200), (100, 300)] {
             let (mut bursts, mut now, mut spent) = (Bursts::default(), 0, 0);
@@ -191,7 +256,7 @@ mod tests {
             let mut began = 0;
             for row in 0..2_000_000u64 {
                 now += interval;
-                if bursts.next(1, Ticks(now), &mut counts) != 0 {
+                if bursts.next(1, (Ticks(now), Ticks(now)), &mut counts) != 0 {
                     bursts.begin(|| Ticks(now));
                     now += cost;
                     bursts.end(1, || Ticks(now));

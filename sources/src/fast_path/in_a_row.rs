@@ -57,6 +57,8 @@ impl Tracker {
     /// returned.
     #[inline(always)]
     pub(crate) fn notes_blocking(&'static self, frame: &mut Frame, source: i32, tag: i32) -> bool {
+        // A call that an error handler has jumped out of may have left it.
+        frame.call.in_row = 0;
         if source | tag < 0 || !self.mode(frame).is_in_bulk() || self.mail.is_open() || self.wants_messages()
         {
             return false;
@@ -249,8 +251,11 @@ impl Work<'_> {
     fn post_row(&mut self, call: &DeferredCall) -> Result<bool, NotFollowed> {
         let State { engine, comms, rows, bursts, not_followed, .. } = &mut *self.state;
         if rows.next == 0 {
-            let counted = self.sink.only_counts() && self.sink.wants_any(u16::MAX);
-            let weight = if counted { bursts.next(rows.posts.len(), call.until, not_followed) } else { 1 };
+            let counted = self.sink.weighs && self.sink.wants_any(u16::MAX);
+            let weight = match counted {
+                true => bursts.next(rows.posts.len(), (call.from, call.until), not_followed),
+                false => 1,
+            };
             rows.row.weigh(weight);
             if weight != 0 {
                 bursts.begin(|| self.tracker.now());
@@ -284,10 +289,8 @@ impl Work<'_> {
     #[inline(always)]
     fn nothing_came_until(&self, until: Ticks) -> bool {
         let State { routes, model, inbox, .. } = &*self.state;
-        let ring = routes.ring.as_ref();
-        ring.is_none_or(|ring| ring.latest_until(until).is_none())
-            && inbox.is_empty()
-            && !model.has_leftover()
+        let ring_has = routes.ring.as_ref().is_some_and(|ring| ring.has_until(until));
+        !ring_has && inbox.is_empty() && !model.has_leftover()
     }
 
     /// The row is over, and with it what is to be followed of its call; whether there may be more to follow.
@@ -314,9 +317,14 @@ impl Work<'_> {
     #[inline(never)]
     fn end_row(&mut self, call: DeferredCall, interval: Option<CallInterval>) {
         let tracker = self.tracker;
-        let State { engine, deferred, rows, bursts, .. } = &mut *self.state;
+        let State { engine, deferred, rows, bursts, not_followed, .. } = &mut *self.state;
         rows.row.emit(self.sink);
         bursts.end(rows.posts.len(), || tracker.now());
+        if rows.row.is_silent() {
+            // What is left of it is counted after all.
+            let left = rows.row.unmet() as usize + rows.posts.len() - rows.next;
+            bursts.give_back(rows.posts.len(), left, not_followed);
+        }
         deferred.follow_first(call, interval);
         rows.row.give_up(engine, self.sink, |receive, real| deferred.complete_in_first(receive, real));
         for place in std::mem::take(&mut rows.next)..rows.posts.len() {

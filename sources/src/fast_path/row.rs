@@ -97,6 +97,11 @@ impl Row {
         self.weight = weight;
     }
 
+    /// Whether its events are not emitted.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.weight == 0
+    }
+
     /// How many receives wait for their messages.
     pub fn unmet(&self) -> u32 {
         self.unmet as u32
@@ -230,6 +235,7 @@ impl Row {
             self.receives.iter().filter(|one| !one.met)
         {
             if self.weight == 0 {
+                sink.emit_several(Event::SearchUnexpectedEnd, comm, (queued, queued), 1);
                 sink.emit_several(Event::PostedInsert, comm, (queued, queued), 1);
             }
             let index = engine.insert_posted(comm, (request, source, tag), queued);

@@ -278,6 +278,14 @@ impl Ring {
         None
     }
 
+    /// Whether the next envelope has come, and was sent at `until` or before.
+    #[inline(always)]
+    pub fn has_until(&self, until: Ticks) -> bool {
+        let position = self.next();
+        let slot = self.shared.slot(position);
+        slot.holds(position) && slot.sent(self.base) <= until
+    }
+
     /// The next envelope, if one has come; it stays in the ring.
     pub fn peek(&self) -> Option<Envelope> {
         let position = self.next();

@@ -228,7 +228,7 @@ pub fn sampled(counts: NotFollowed) -> Option<String> {
     (receives != 0).then(|| {
         format!(
             "estimated: the queues were followed in one of {:.1} bursts of receives, which stand for the others ({receives} \
-             receives): shares are within {error:.1} percentage points; --exact follows all",
+             receives): shares of these are within about {error:.1} percentage points; --exact follows all",
             bursts as f64 / followed
         )
     })
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(
             findings(&profile).pop().unwrap(),
             "estimated: the queues were followed in one of 25.0 bursts of receives, which stand for the others (9000 \
-             receives): shares are within 5.0 percentage points; --exact follows all"
+             receives): shares of these are within about 5.0 percentage points; --exact follows all"
         );
     }
 

@@ -82,6 +82,10 @@ impl BulkListener for Listener {
     fn counts(&self) -> bool {
         true
     }
+
+    fn weighs(&self) -> bool {
+        true
+    }
 }
 
 impl Listener {
