@@ -121,7 +121,7 @@ fn another_algorithm_of_a_broadcast_is_found_to_be_faster() {
         };
         let run = job().under_mel(["-o", &output]).run();
         run.expect(run.code == Some(0), mpi.name);
-        let run = tune(job(), &["--json", "--budget", "120s", "--from", &output]).run();
+        let run = tune(job(), &["--json", "--budget", "240s", "--from", &output]).run();
         run.expect(run.code == Some(0), mpi.name);
         let found = json(&run);
         let best = found["best"].as_u64().unwrap_or_else(|| panic!("{}: {found:#}", mpi.name)) as usize;

@@ -274,12 +274,12 @@ impl Ob1Model {
     /// The model may take this share of the run: where receives come so densely that it would take more, and who listens only counts,
     /// some stand for others. Before any message.
     pub fn set_budget(self, share: f64) {
-        self.0.outside_of_calls(|work| work.state.bursts.set_share(share));
+        self.0.state.with(|state| state.bursts.set_share(share));
     }
 
     /// Counting begins, ends, or begins anew: no receive stands for one of before.
     pub fn count_anew(self) {
-        self.0.outside_of_calls(|work| work.state.bursts.begin_anew());
+        self.0.state.with(|state| state.bursts.begin_anew());
     }
 
     /// Whether it is the model that raises the events of the queues.

@@ -10,7 +10,7 @@ function listed(findings, before) {
 
 export function networkSection(section) {
   const net = data.network, second = net.second, levels = Math.max(1, ...net.nodes.map((n) => n.level)), below = net.planes.length > 1;
-  section.insertAdjacentHTML("beforeend", `<p class="note">What each node sends into each of its links: modelled, from observed bytes between ranks and the routes. Each half of a line belongs to the node at that end. ` +
+  section.insertAdjacentHTML("beforeend", `<p class="note">What each node sends into each of its links: modelled, from observed bytes between ranks and the routes. Each half of a line belongs to the node at that end; one that carries nothing is grey. ` +
     `${many(net.unused_links, "link")} without traffic ${net.unused_links === 1 ? "is" : "are"} not shown.${net.left_out ? ` Of link ends with traffic ${count(net.left_out)} with the least are not shown either.` : ""}</p>` +
     (second ? `<p class="note">Two runs on the same network, with the same scales: A is ${escape(second.names[0])}, B is ${escape(second.names[1])}. What else this page shows is of A.</p>` : "") +
     listed(net.findings, second ? "A: " : "") + (second ? listed(second.findings, "B: ") : "") +
@@ -82,6 +82,15 @@ export function networkSection(section) {
       const inPhase = (end) => Math.abs(carried(end, run)), sent = sentIn(run);
       const kept = all.filter((end) => inPhase(end) > 0 && inPhase(end) >= least).sort((a, b) => inPhase(a) - inPhase(b)), thin = kept.length > 1500;
       told += kept.length;
+      pen.strokeStyle = color("line");
+      pen.lineWidth = 0.6;
+      for (const end of thin ? [] : kept) {
+        const [[x1, y1], [x2, y2]] = [place(net.nodes[end.from]), place(net.nodes[end.to])], shift = end.lane * 4;
+        pen.beginPath();
+        pen.moveTo(x1 + shift, y1);
+        pen.lineTo(x2 + shift, y2);
+        pen.stroke();
+      }
       for (const end of kept) {
         const [[x1, y1], [x2, y2]] = [place(net.nodes[end.from]), place(net.nodes[end.to])];
         const shift = end.lane * 4, [mx, my] = [(x1 + x2) / 2 + shift, (y1 + y2) / 2], part = share(inPhase(end), low, most);

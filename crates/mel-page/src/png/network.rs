@@ -13,6 +13,8 @@ const WIDTH: u32 = 2000;
 const LEFT: i32 = 130;
 const RIGHT: i32 = 230;
 const TOP: i32 = 120;
+/// A half of a link that carries nothing, while the other one does.
+const IDLE: RGBColor = RGBColor(196, 202, 208);
 /// Pixels of a level.
 const ROW: i32 = 300;
 
@@ -53,14 +55,22 @@ fn run(area: &Area<'_>, network: &Network, shift: i32, name: &str, bytes: &dyn F
     let title = "what each node sends into its links";
     let title = if name.is_empty() { title.to_owned() } else { format!("{}, {title}", cut(name, 60)) };
     area.draw(&Text::new(title, (LEFT, shift + 14), text(34, INK)))?;
-    let note = "modelled from observed bytes between ranks and routes; links without traffic are not shown";
+    let note = "modelled from observed bytes between ranks and routes; grey: halves without traffic; links without any are not shown";
     area.draw(&Text::new(note, (LEFT, shift + 56), text(24, FAINT)))?;
     // The most loaded lie on top.
     let mut ends: Vec<&End> = network.ends.iter().filter(|end| bytes(end) > 0).collect();
     ends.sort_by_key(|end| bytes(end));
-    for end in ends {
+    let line = |end: &End| {
         let [from, to] = [end.from, end.to].map(|node| place(&network.nodes[node as usize]));
-        let lane = end.lane as i32 * 6;
+        (from, to, end.lane as i32 * 6)
+    };
+    for end in &ends {
+        let (from, to, lane) = line(end);
+        let whole = [(from.0 + lane, from.1), (to.0 + lane, to.1)];
+        area.draw(&PathElement::new(whole, IDLE.stroke_width(1)))?;
+    }
+    for end in ends {
+        let (from, to, lane) = line(end);
         let half = [(from.0 + lane, from.1), ((from.0 + to.0) / 2 + lane, (from.1 + to.1) / 2)];
         let part = share(bytes(end));
         area.draw(&PathElement::new(half, mix(part).stroke_width(1 + (4.0 * part) as u32)))?;
@@ -98,4 +108,36 @@ fn run(area: &Area<'_>, network: &Network, shift: i32, name: &str, bytes: &dyn F
     area.draw(&Text::new(in_bytes(most as f64), (x + 28, top), text(22, INK)))?;
     area.draw(&Text::new("0", (x + 28, top + 180), text(22, INK)))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io};
+
+    use super::*;
+    use crate::view::network::Sent;
+
+    #[test]
+    fn a_half_without_traffic_is_grey_and_ends_at_its_node() {
+        let node = |name: &str, level, x| Node { name: name.into(), level, plane: 0, x };
+        let sent = Sent { bytes: 1000, ..Sent::default() };
+        let end = End { from: 0, to: 1, sent, ..End::default() };
+        let nodes = vec![node("node1", 0, 0.5), node("leaf", 1, 0.5)];
+        let network = Network { nodes, ends: vec![end], ..Network::default() };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("network.png");
+        super::super::network(&path, &network).unwrap();
+        let mut reader =
+            png::Decoder::new(io::BufReader::new(fs::File::open(path).unwrap())).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        let x = f64::from(LEFT) + 0.5 * f64::from(WIDTH as i32 - LEFT - RIGHT);
+        let at = |y: i32| {
+            let first = 3 * (y as usize * WIDTH as usize + x as usize);
+            [pixels[first], pixels[first + 1], pixels[first + 2]]
+        };
+        let (loaded, idle) = (at(TOP + 3 * ROW / 4), at(TOP + ROW / 4));
+        assert_eq!(idle, [IDLE.0, IDLE.1, IDLE.2]);
+        assert!(loaded != idle && loaded != [255; 3], "{loaded:?}");
+    }
 }

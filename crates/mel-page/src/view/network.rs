@@ -33,7 +33,7 @@ pub struct Node {
 }
 
 /// One end of a link.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct End {
     /// The node that sends, as a place in the nodes.
     pub from: u32,
@@ -54,7 +54,7 @@ pub struct End {
 }
 
 /// What a run sends into a link.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sent {
     /// Bytes.
     pub bytes: u64,
@@ -112,7 +112,7 @@ pub struct Second {
 }
 
 /// The network.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Network {
     /// Nodes with a link that carries something.
     pub nodes: Vec<Node>,
