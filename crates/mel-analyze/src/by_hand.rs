@@ -4,12 +4,11 @@
 //! A loop counts where all its messages come from one call site, to or from each other rank once, with no message in the other direction
 //! between them: who answers one worker at a time is none.
 
-use mel_verdict::findings;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::model::{NO_COMMUNICATOR, NO_SITE, Side, Site, Way};
-use crate::names::Names;
+use crate::names::{Names, call_at};
 
 /// Of fewer ranks a loop may be anything.
 const FEWEST_RANKS: usize = 4;
@@ -197,9 +196,7 @@ impl Loops {
         // Several addresses are one line.
         let mut merged: FxHashMap<(Direction, String, u32), Sum> = FxHashMap::default();
         for ((direction, site, communicator), of) in &self.sums {
-            let line = lines.get(*site as usize);
-            let function = line.and_then(|line| line.1.as_deref()).unwrap_or("MPI");
-            let call = findings::call(function, line.map(|line| line.0.as_str()));
+            let call = call_at(lines, *site, None);
             let sum = merged.entry((*direction, call, *communicator)).or_default();
             sum.ranks.extend(&of.ranks);
             sum.others = of.others;

@@ -11,12 +11,11 @@ mod members;
 mod storage;
 
 use mel_log::profile::remarks::Remark;
-use mel_verdict::findings;
 use mpi_functions::Function;
 use mpi_functions::signature::Signature;
 
-use crate::model::{Entry, Site};
-use crate::names::{Names, Processes};
+use crate::model::Entry;
+use crate::names::{Names, Processes, call_at};
 use crate::operations::Operation;
 use crate::units::Unit;
 
@@ -64,14 +63,10 @@ impl Checks {
 
     /// What is worth a remark; `lines` has the lines of call sites with their functions.
     pub fn remarks(mut self, names: &Names, lines: &[(String, Option<String>)]) -> Vec<Remark> {
-        let call = |site: Site, function: Option<&str>| {
-            let line = lines.get(site as usize);
-            let function = function.or_else(|| line?.1.as_deref()).unwrap_or("MPI");
-            findings::call(function, line.map(|line| line.0.as_str()))
+        let of_function = |site, number| {
+            call_at(lines, site, names.function(number).map(|function| function.name.as_str()))
         };
-        let of_function =
-            |site, number| call(site, names.function(number).map(|function| function.name.as_str()));
-        let at = |site| call(site, None);
+        let at = |site| call_at(lines, site, None);
         let mut remarks = Vec::new();
         if !self.is_shifted {
             remarks.extend(self.storage.remarks(&of_function));

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use mel_convert::callsites::CallSites;
 use mel_log::definitions::Communicator;
 use mel_log::{Members, RankLog};
+use mel_verdict::findings;
 
 use crate::model::{NO_COMMUNICATOR, NO_SITE, Site};
 
@@ -49,6 +50,13 @@ impl Processes {
         let members = self.remote.as_ref().unwrap_or(&self.members);
         members.get(usize::try_from(rank).ok()?).copied()
     }
+}
+
+/// The call at a site in words, as `MPI_Send at app.c:7 (main)`: of this function, else of the one that is known of the line.
+pub(crate) fn call_at(lines: &[(String, Option<String>)], site: Site, function: Option<&str>) -> String {
+    let line = lines.get(site as usize);
+    let function = function.or_else(|| line?.1.as_deref()).unwrap_or("MPI");
+    findings::call(function, line.map(|line| line.0.as_str()))
 }
 
 /// What the numbers of one log are for all logs.

@@ -4,11 +4,11 @@
 //! MPI there), and how long the wait still took. Work that is long enough leaves nothing to wait for. A call that waits for several
 //! operations has waited once for each call site that has started some; their work is the mean.
 
-use mel_verdict::findings;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::model::{Site, Way};
+use crate::names::call_at;
 use crate::units::Unit;
 
 /// How much of the messages of two call sites was hidden.
@@ -38,6 +38,15 @@ struct Sum {
     waited: u64,
 }
 
+impl Sum {
+    fn add(&mut self, other: &Sum) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.work += other.work;
+        self.waited += other.waited;
+    }
+}
+
 /// Adds up.
 #[derive(Clone, Debug, Default)]
 pub struct Overlaps {
@@ -65,29 +74,18 @@ impl Overlaps {
         }
         let waited = unit.call.end - unit.call.begin;
         for (site, of) in self.of_call.drain(..) {
-            let sum = self.sums.entry((site, unit.call.site)).or_default();
-            sum.operations += of.operations;
-            sum.bytes += of.bytes;
-            sum.work += of.work / of.operations as f64;
-            sum.waited += waited;
+            let of = Sum { work: of.work / of.operations as f64, waited, ..of };
+            self.sums.entry((site, unit.call.site)).or_default().add(&of);
         }
     }
 
     /// By the lines of call sites and their functions; most of the time between start and end first.
     pub(crate) fn by_line(&self, lines: &[(String, Option<String>)]) -> Vec<Overlap> {
-        let call = |site: Site| {
-            let line = lines.get(site as usize);
-            let function = line.and_then(|line| line.1.as_deref()).unwrap_or("MPI");
-            findings::call(function, line.map(|line| line.0.as_str()))
-        };
+        let call = |site: Site| call_at(lines, site, None);
         // Several addresses are one line.
         let mut merged: FxHashMap<(String, String), Sum> = FxHashMap::default();
         for ((started, completed), of) in &self.sums {
-            let sum = merged.entry((call(*started), call(*completed))).or_default();
-            sum.operations += of.operations;
-            sum.bytes += of.bytes;
-            sum.work += of.work;
-            sum.waited += of.waited;
+            merged.entry((call(*started), call(*completed))).or_default().add(of);
         }
         let all = merged.into_iter().map(|((started, completed), sum)| {
             let (work_s, waited_s) = (sum.work * 1e-9, sum.waited as f64 * 1e-9);

@@ -42,7 +42,7 @@ pub struct Config {
     /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
     /// without a limit (`none`).
     pub budget: Option<Share>,
-    /// The share of the run that following the queues may take (`MEL_BUDGET`); none without a limit (`none`, and `MEL_EXACT=1`).
+    /// The share of the run that counting receives in the queues may take (`MEL_BUDGET`); none without a limit (`none`, and `MEL_EXACT=1`).
     pub model_budget: Option<Share>,
     /// Whether a few stacks of the program are sampled although nobody has asked for it.
     pub samples_unasked: bool,

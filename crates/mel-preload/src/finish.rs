@@ -79,10 +79,11 @@ pub(super) fn at_finalize(session: &'static Session) {
             remove_table(run);
         }
     } else if run.rank == 0 {
+        let counts = not_followed(session);
         let lines = [
             profile::findings::truth(convert_truth(truth)),
-            profile::findings::not_followed(not_followed(session)),
-            profile::findings::sampled(not_followed(session)),
+            profile::findings::not_followed(counts),
+            profile::findings::sampled(counts),
         ];
         lines.iter().flatten().for_each(|line| warn(line));
     }

@@ -153,8 +153,8 @@ pub trait BulkListener: Sync {
         false
     }
 
-    /// Whether it counts, and takes an entry that leaves a queue, and a search, for as many as the record [stands for](Record::count),
-    /// while one entry alone has left: some of the entries stand for others of which nothing is told.
+    /// Whether it [counts](BulkListener::counts), and takes a record of a removal as one entry that counts as [several](Record::count): the
+    /// others have come in no record, nor have their searches.
     fn weighs(&self) -> bool {
         false
     }

@@ -271,8 +271,8 @@ impl Ob1Model {
         self.0.ask_for_bytes(observer);
     }
 
-    /// The model may take this share of the run: where receives come so densely that it would take more, and who listens only counts,
-    /// some stand for others. Before any message.
+    /// Counting receives in the queues may take this share of the run: where they come so densely that it would take more, and who
+    /// listens [weighs](mpit_events::BulkListener::weighs), some stand for others. Before any message.
     pub fn set_budget(self, share: f64) {
         self.0.state.with(|state| state.bursts.set_share(share));
     }

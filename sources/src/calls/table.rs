@@ -378,8 +378,8 @@ fn leave(
             tracker.received_in_row(frame, (a.comm.word(), a.source, a.tag), success);
         }
         Call::Recv(a) => finish_receive(tracker, frame, a.status, (a.source, a.tag), success),
-        Call::Sendrecv(a) => finish_both(tracker, frame, a.status, (a.source, a.recvtag), success),
-        Call::Sendrecv_replace(a) => finish_both(tracker, frame, a.status, (a.source, a.recvtag), success),
+        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
+        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
         Call::Iprobe(_) => {
             // One that has found nothing: in `leave_in_thread`.
             if success && frame.call.found {
@@ -524,6 +524,10 @@ fn sendrecv(
         let blocking = status.is_some();
         let now = tracker.now();
         local.receive = work.post(comm, source, tag, blocking, now);
+        if let Some((receive, ..)) = local.receive {
+            // It has a request inside of MPI.
+            work.ends_request(receive);
+        }
         let bytes = work.bytes(count, datatype);
         local.awaits = bytes.map_or(Awaits::Receives, |bytes| work.awaits(bytes));
         local.send = bytes.and_then(|bytes| work.send(comm, peer, sent_tag, bytes, true));
@@ -604,20 +608,6 @@ fn keep_receive(
         };
         work.state.requests.insert(handle, tracked);
     });
-}
-
-/// A combined send and receive has returned, whose receive has a request inside of MPI.
-fn finish_both(
-    tracker: &'static Tracker,
-    frame: &mut Frame,
-    status: StatusPtr,
-    asked: (i32, i32),
-    success: bool,
-) {
-    if let Some((receive, ..)) = frame.call.receive {
-        tracker.without_raising(frame, |work, _| work.ends_request(receive));
-    }
-    finish_receive(tracker, frame, status, asked, success);
 }
 
 #[inline]

@@ -1,4 +1,4 @@
-//! Which rows of receives are followed in full, where all of them would take more than the model may take of the run.
+//! Which rows of receives are counted, where counting all of them would take more of the run than it may.
 //!
 //! A row is self-contained: nothing is in the queues before it, and nothing after it. So one that is not counted changes nothing for
 //! others, and of as many as the [`Budget`] allows, chosen by dice, each stands for those of about its length that were not counted
@@ -9,23 +9,23 @@ use mpit_events::Ticks;
 use crate::budget::{Budget, Dice};
 use crate::calls::NotFollowed;
 
-/// So many receives are followed in full before any budget matters: short runs are exact.
+/// Receives that are counted before any budget matters: short runs are exact.
 const FIRST: u64 = 1 << 16;
-/// At least one row in so many is followed.
+/// Of this many rows at least one is followed.
 const MOST: u32 = 128;
 /// The most receives that one stands for.
 const HEAVIEST: u64 = 255;
-/// One in so many of the rows that are followed is timed.
+/// Of this many rows that are followed one is timed.
 const TIMED: u32 = 64;
-/// Lengths of rows that are told apart: to the next power of two.
+/// Classes of rows by their length: the powers of two.
 const LENGTHS: usize = 9;
 
 /// Decides which rows are followed. One thread at a time.
 #[derive(Debug)]
 pub(crate) struct Bursts {
-    /// The share of the run that the model may take; none without a limit.
+    /// The share of the run that counting may take; none without a limit.
     share: Option<f64>,
-    /// Once so many receives were followed that it matters.
+    /// None until [`FIRST`] receives were followed.
     budget: Option<Budget>,
     dice: Dice,
     /// Rows until the next one that is followed, and since the last one.
@@ -64,7 +64,7 @@ fn class(receives: u64) -> usize {
 }
 
 impl Bursts {
-    /// The model may take this share of the run.
+    /// Counting receives may take this share of the run.
     pub(crate) fn set_share(&mut self, share: f64) {
         self.share = Some(share);
     }
@@ -135,7 +135,7 @@ impl Bursts {
         self.waiting = [0; LENGTHS];
     }
 
-    /// A row begins that is followed: whether it is timed.
+    /// A row begins that is followed, and perhaps timed.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: impl FnOnce() -> Ticks) {
         if self.share.is_some() {

@@ -299,12 +299,8 @@ impl Work<'_> {
         let tracker = self.tracker;
         let State { rows, bursts, deferred, .. } = &mut *self.state;
         rows.row.emit(self.sink);
-        rows.row.clear();
         bursts.end(rows.posts.len(), || tracker.now());
-        rows.posts.clear();
-        rows.next = 0;
-        rows.call = None;
-        rows.interval = None;
+        rows.clear();
         let more = !deferred.is_empty();
         if self.state.tally.has_any() {
             self.end_tally(call);
@@ -327,7 +323,7 @@ impl Work<'_> {
         }
         deferred.follow_first(call, interval);
         rows.row.give_up(engine, self.sink, |receive, real| deferred.complete_in_first(receive, real));
-        for place in std::mem::take(&mut rows.next)..rows.posts.len() {
+        for place in rows.next..rows.posts.len() {
             let post @ Post { source, tag, .. } = self.state.rows.posts[place];
             if let Some((receive, ..)) = self.post_noted(post) {
                 self.state.deferred.complete_in_first(receive, Completion::Message { source, tag });
@@ -339,8 +335,6 @@ impl Work<'_> {
                 engine.expect(receive, real);
             }
         }
-        rows.posts.clear();
-        rows.call = None;
-        rows.interval = None;
+        rows.clear();
     }
 }

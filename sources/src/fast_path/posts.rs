@@ -97,6 +97,15 @@ impl Default for Rows {
 }
 
 impl Rows {
+    /// There is no row any more.
+    pub(crate) fn clear(&mut self) {
+        self.call = None;
+        self.posts.clear();
+        self.next = 0;
+        self.row.clear();
+        self.interval = None;
+    }
+
     /// Whether there is a row to follow.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {

@@ -53,7 +53,7 @@ impl<D: Counts> QueueOf<D> {
         self.remove_one_of(since, time, 1);
     }
 
-    /// The same of an entry that stands for so many others of which nothing is counted, itself among them.
+    /// The same of an entry that counts as `entries`: itself, and others that are not counted.
     #[inline]
     pub fn remove_one_of(&self, since: u64, time: u64, entries: u16) {
         self.lifetimes.record(time.saturating_sub(since), entries.into());
