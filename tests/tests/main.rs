@@ -26,6 +26,7 @@ mod efficiencies_are_right;
 mod envelopes_in_messages;
 mod errors_stay_the_programs;
 mod events_in_order;
+mod events_of_open_mpi_6;
 mod fortran_applications;
 mod fortran_is_seen_as_c;
 mod full_buffers;

@@ -40,7 +40,7 @@ fn they_are_logged_with_their_elements_beside_those_of_the_model() {
         finished.expect(!dequeued.is_empty(), &format!("and of its end: {log:#?}"));
         for (rank, event) in &enqueued {
             let elements: Vec<&str> = event.elements.iter().map(|(name, _)| name.as_str()).collect();
-            assert_eq!(elements, ["element 0", "element 1"]);
+            assert_eq!(elements, ["source", "context"]);
             assert_eq!(
                 event.elements[0].1,
                 i64::from(1 - rank),
@@ -59,7 +59,7 @@ fn they_are_listed_where_mel_was_asked_nothing() {
     with_program(|_, job| {
         let finished = job.preloaded(&[]).run();
         finished.expect(finished.code == Some(0), "the program ends well");
-        let line = "[MEL]   unexp_message_enqueued(element 0, element 1): message added to unexpected queue";
+        let line = "[MEL]   unexp_message_enqueued(source, context): message added to unexpected queue, as pml_ob1_unex_insert";
         let listed = finished.mel_lines().filter(|printed| *printed == line).count();
         finished.expect(listed == 1, "the MPI's own types are in the list");
     });

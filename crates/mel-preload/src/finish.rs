@@ -18,8 +18,9 @@ use mpit_sources::netops::NetOps;
 
 use super::state::{Run, Session};
 use super::warn;
+use crate::trace::Recorder;
 use crate::{collect, processors, truth};
-use files::write_files;
+use files::{write_files, write_text};
 use mel_log::profile::{self, Ended};
 use mel_log::settings::{EVENTS, MARK};
 use mel_log::table;
@@ -43,8 +44,12 @@ pub(super) fn at_finalize(session: &'static Session) {
     session.registry.define(&processors::resources());
     session.consumers.iter().for_each(|consumer| consumer.finish(Ended::Finalised));
     session.netops.into_iter().for_each(NetOps::finish);
-    if let Some(native) = session.native.get().copied().flatten() {
+    if let Some(native) = session.native() {
         native.finish();
+        // What is raised later is not in a trace, which is written before.
+        if let Some(recorder) = run.recorder.filter(|_| native.stays() && !session.config.trace) {
+            recorder.stay_open(&native.staying_sources());
+        }
     }
     let truth = session.queue_events.finish();
     session.consumers.iter().for_each(|consumer| consumer.settle(run, Ended::Finalised, entered));
@@ -190,6 +195,11 @@ fn leave_alone(session: &'static Session, ended: Ended) -> bool {
 pub(super) extern "C" fn at_exit() {
     let leave = || {
         let Some(session) = Session::get() else { return };
+        if let Some(run) = session.run.get().filter(|run| run.pid == std::process::id())
+            && run.recorder.is_some_and(Recorder::end_late)
+        {
+            write_text(session, run);
+        }
         // Ranks whose launcher ends them run this too: one line, from the first rank.
         if leave_alone(session, Ended::Exited) && rank_of(session) == 0 {
             warn("the program ended without MPI_Finalize; what was measured until then is kept");

@@ -12,7 +12,7 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants, signals};
 use mpit_events::{BindKind, Clock, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};
-use mpit_sources::native::NativeEvents;
+use mpit_sources::native::{Moment, NativeEvents};
 use mpit_sources::netops::NetOps;
 use mpit_sources::rma::Rma;
 use mpit_sources::{Following, QueueEvents};
@@ -27,7 +27,7 @@ use crate::consumer::Parts;
 use crate::registry::Registry;
 use crate::state::Run;
 use crate::trace::Recorder;
-use crate::{consumers, phases, processors};
+use crate::{consumers, phases, processors, trace};
 use mel_log::launcher::is_first_rank;
 use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
@@ -81,6 +81,10 @@ impl Session {
             }
         };
         register(session);
+        if let Some(native) = session.native_at(Moment::BeforeInit) {
+            register(native);
+            native.hold(&trace::log::wanted(core, config.events.iter().flatten()));
+        }
         session.consumers.iter().flat_map(|consumer| consumer.hooks()).for_each(register);
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
         session.consumers.iter().for_each(|consumer| consumer.straighten(queue_events.calls()));
@@ -113,7 +117,7 @@ impl Session {
 
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&'static self, function: FunctionId) {
-        self.find_native();
+        let _ = self.native.set(self.native_at(Moment::AfterInit));
         if let Some(list) = &self.config.set {
             let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             settings::apply(list, settings::Whose::Mpi, first);
@@ -295,11 +299,14 @@ impl Session {
         if let Some(netops) = self.netops {
             netops.start(self.consumers.iter().any(|consumer| consumer.hears(netops.event())))?;
         }
-        if let (Some(native), Some(_)) = (self.native.get().copied().flatten(), run.recorder) {
+        if let (Some(native), Some(_)) = (self.native(), run.recorder) {
             native.follow();
         }
         let of_variables = self.variables.map(|counts| counts as &'static dyn Observer);
+        let native = self.native().filter(|native| native.has_bound(BindKind::Comm));
         let observers = self.consumers.iter().flat_map(|consumer| consumer.observers()).chain(of_variables);
+        // After those who register on communicators as they hear of them.
+        let observers = observers.chain(native.map(|native| native as _));
         let following = Following {
             messages: self.config.trace && run.recorder.is_some(),
             communicators_only: !self.config.needs_messages(),
@@ -314,7 +321,9 @@ impl Session {
     /// Follows one-sided communication, where something of it is to be measured.
     fn follow_windows(&self) -> mpi_abi::Result<()> {
         let Some(rma) = self.rma else { return Ok(()) };
-        let observers = self.consumers.iter().flat_map(|consumer| consumer.window_observers()).collect();
+        let native = self.native().filter(|native| native.has_bound(BindKind::Win));
+        let observers = self.consumers.iter().flat_map(|consumer| consumer.window_observers());
+        let observers = observers.chain(native.map(|native| native as _)).collect();
         let of_windows = self.core.event_types().filter(|(_, known)| known.bind == BindKind::Win);
         let hears = |event| self.consumers.iter().any(|consumer| consumer.hears(event));
         let any = of_windows.map(|(event, _)| event).any(hears);
@@ -322,10 +331,10 @@ impl Session {
     }
 
     /// Looks for events of the MPI itself, which some MPIs have from `MPI_Init*` on only.
-    fn find_native(&self) {
+    fn native_at(&self, moment: Moment) -> Option<&'static NativeEvents> {
         let wanted =
             self.config.sources.native && (self.config.events.is_some() || self.config.lists_types());
-        self.native.get_or_init(|| wanted.then(|| NativeEvents::find(self.abi, self.core)).flatten());
+        wanted.then(|| NativeEvents::find(self.abi, self.core, moment)).flatten()
     }
 }
 

@@ -48,6 +48,11 @@ pub struct Session {
 static SESSION: OnceLock<Session> = OnceLock::new();
 
 impl Session {
+    /// Events of the MPI itself.
+    pub(crate) fn native(&self) -> Option<&'static NativeEvents> {
+        self.native.get().copied().flatten()
+    }
+
     /// The session of this process, if MPI was initialised under MEL.
     pub(crate) fn get() -> Option<&'static Session> {
         SESSION.get()

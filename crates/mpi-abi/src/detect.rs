@@ -9,7 +9,7 @@
 use std::{ffi::c_int, sync::OnceLock};
 
 use crate::{
-    Constants, Request, StatusLayout,
+    Constants, Request, StatusLayout, ToolConstants,
     constants::{self},
     handles, next, pmpi,
 };
@@ -165,6 +165,12 @@ fn has_the_abi_of_mpich(version: &str) -> bool {
     MPICH_WORDS.iter().any(|word| version.contains(word))
 }
 
+/// The first number of Open MPI's version, from how it calls itself.
+fn open_mpi_major(library: &str) -> Option<u32> {
+    let (_, version) = library.split_once("Open MPI v")?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 fn find() -> Result<Abi, Unknown> {
     let init = next::unseen(c"MPI_Init");
     if init.is_null() {
@@ -199,12 +205,25 @@ fn find() -> Result<Abi, Unknown> {
         )));
     };
     let standard = pmpi::get_version().unwrap_or((0, 0));
+    let mut constants = constants;
+    if family == Family::OpenMpi && open_mpi_major(&library) >= Some(6) {
+        constants.tool = ToolConstants::OPEN_MPI_6;
+    }
     Ok(Abi { family, constants, status, handle_width, library, standard, mpich, shared_request })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_mpi_says_its_version() {
+        let of = |library| open_mpi_major(library);
+        assert_eq!(of("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), Some(4));
+        assert_eq!(of("Open MPI v6.1.0a1, package: Open MPI, repo rev: v6"), Some(6));
+        assert_eq!(of("Open MPI v10.0.0"), Some(10));
+        assert_eq!((of("MPICH Version:\t4.0.2"), of("Open MPI v")), (None, None));
+    }
 
     #[test]
     fn relatives_of_mpich_are_known_by_how_they_call_themselves() {

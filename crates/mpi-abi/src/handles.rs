@@ -178,14 +178,18 @@ impl<H: Handle> HandlePtr<H> {
         unsafe { self.get(0) }
     }
 
-    /// Reads element `index`.
+    /// Reads element `index`; zero, which is no handle, where there is no storage: some MPIs return an error to a program that
+    /// gives them none.
     ///
     /// # Safety
-    /// The address is that of at least `index + 1` initialised handles in the layout of the MPI of
+    /// The address is null, or that of at least `index + 1` initialised handles in the layout of the MPI of
     /// this process, which nobody writes meanwhile.
     #[inline]
     #[must_use]
     pub unsafe fn get(self, index: usize) -> H {
+        if self.address.is_null() {
+            return H::from_word(0);
+        }
         if H::width() == 4 {
             // SAFETY: handles are 4 bytes wide here, and the caller promises `index + 1` of them.
             H::from_word(unsafe { self.address.cast::<u32>().add(index).read_unaligned() } as usize)

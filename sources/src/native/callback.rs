@@ -7,9 +7,10 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
-use mpit_events::{Clock, Safety, Ticks};
+use mpit_events::{Clock, Safety, SourceIndex, Ticks};
 
-use super::{FOUND, LARGEST_EVENT, NativeEvents, Type};
+use super::held::Held;
+use super::{FOUND, FoundSource, Heard, LARGEST_EVENT, NativeEvents};
 
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread.
@@ -31,12 +32,13 @@ fn running(body: impl FnOnce()) {
 
 /// An event has happened.
 pub(super) unsafe extern "C" fn on_event(event: usize, _: usize, level: c_int, data: *mut c_void) {
-    // SAFETY: the data is what was registered with this function: a type that lives as long as the
-    // process.
-    let native = unsafe { &*data.cast::<Type>() };
+    // SAFETY: the data is what was registered with this function: `NativeEvents::register` promises that it is there.
+    let heard: &Heard = unsafe { &*data.cast::<Heard>() };
+    let Some(found) = FOUND.get() else { return };
     // Registered for, but not wanted any more.
-    let Some(found) = FOUND.get().filter(|found| found.core.is_active(native.event)) else { return };
-    running(|| found.raise(native, event, level));
+    if found.holds() || found.core.is_active(heard.native.event) {
+        running(|| found.happened(heard, event, level));
+    }
 }
 
 /// Events of a type were lost in the MPI. What MPIs give as user data here differs; the registration is
@@ -49,13 +51,15 @@ pub(super) unsafe extern "C" fn on_dropped(
     _: *mut c_void,
 ) {
     let Some(found) = FOUND.get() else { return };
-    let of_type = |native: &&Type| native.registration.load(Ordering::Acquire) == registration;
-    let Some(native) = found.types.iter().find(of_type) else { return };
-    running(|| found.lost(native, source, level, u64::try_from(count).unwrap_or(0)));
+    running(|| found.lost(registration, source, level, u64::try_from(count).unwrap_or(0)));
 }
 
 impl NativeEvents {
-    fn raise(&self, native: &Type, event: usize, level: c_int) {
+    fn holds(&self) -> bool {
+        self.holds.load(Ordering::Acquire)
+    }
+
+    fn happened(&self, heard: &Heard, event: usize, level: c_int) {
         // Without data the payload has all bits set: −1, for integers of any size.
         let mut payload = [0xff; LARGEST_EVENT];
         // SAFETY: an instance of the MPI's, whose callback this is.
@@ -68,36 +72,65 @@ impl NativeEvents {
         // SAFETY: an instance of the MPI's, whose callback this is, and a valid output.
         unsafe { (self.mpi.event_get_source)(event, &raw mut source) };
         let observed = self.observed(event, source);
-        let object = self.core.no_object();
-        let section = self.core.raise_section(self.source(source), self.safety(level));
-        section.event_bytes(native.event, &object, observed, &payload[..native.extent]);
+        // While they are held there are none on objects.
+        let lives = self.unbound().find(|unbound| std::ptr::eq(*unbound, heard));
+        let Some(heard) = lives.filter(|_| self.holds()) else {
+            return self.raise(heard, source, level, observed, &payload);
+        };
+        if !self.waiting.put(Held { heard, source, level, observed, payload }) {
+            let section = self.core.raise_section(self.source(source), self.safety(level));
+            section.lost(heard.native.event, &heard.object, 1);
+        }
     }
 
-    fn lost(&self, native: &Type, source: c_int, level: c_int, count: u64) {
-        let object = self.core.no_object();
-        self.core.raise_section(self.source(source), self.safety(level)).lost(native.event, &object, count);
+    fn raise(
+        &self,
+        heard: &Heard,
+        source: c_int,
+        level: c_int,
+        observed: Ticks,
+        payload: &[u8; LARGEST_EVENT],
+    ) {
+        let section = self.core.raise_section(self.source(source), self.safety(level));
+        section.event_bytes(heard.native.event, &heard.object, observed, &payload[..heard.native.extent]);
+    }
+
+    /// Raises what was held, in order.
+    pub(super) fn raise_held(&self) {
+        while let Some(Held { heard, source, level, observed, payload }) = self.waiting.take() {
+            self.raise(heard, source, level, observed, &payload);
+        }
+    }
+
+    fn lost(&self, registration: usize, source: c_int, level: c_int, count: u64) {
+        let section = self.core.raise_section(self.source(source), self.safety(level));
+        if let Some(heard) = self.unbound().find(|heard| heard.is(registration)) {
+            section.lost(heard.native.event, &heard.object, count);
+        } else if let Some(heard) = self.on_object(registration) {
+            section.lost(heard.native.event, &heard.object, count);
+        }
     }
 
     /// When the event was observed, on our clock: now minus its age on the clock of its source. The two clocks are
     /// compared for that short age only, so their drift does not matter.
     fn observed(&self, event: usize, source: c_int) -> Ticks {
         let clock = Clock::best();
+        let rate = self.found_source(source).map_or(0.0, |source| source.rate);
         let mut stamp = 0;
         // SAFETY: an instance of the MPI's, whose callback is running, and a valid output.
         let code = unsafe { (self.mpi.event_get_timestamp)(event, &raw mut stamp) };
         let then = (code == 0).then_some(stamp);
         let now = self.mpi.source_timestamp(source).ok();
-        let rate = self.rates.get(source as usize).copied().unwrap_or(0.0);
         let age = then.zip(now).map_or(0, |(then, now)| age(then, now, rate));
         Ticks(clock.now().0.saturating_sub(age))
     }
 
-    fn source(&self, index: c_int) -> mpit_events::SourceIndex {
-        usize::try_from(index)
-            .ok()
-            .and_then(|index| self.sources.get(index))
-            .copied()
-            .unwrap_or(self.sources[0])
+    fn found_source(&self, index: c_int) -> Option<FoundSource> {
+        usize::try_from(index).ok().and_then(|index| self.sources().nth(index))
+    }
+
+    fn source(&self, index: c_int) -> SourceIndex {
+        self.found_source(index).map_or(self.any_source, |source| source.index)
     }
 
     fn safety(&self, level: c_int) -> Safety {

@@ -18,25 +18,32 @@ use crate::patience::Patience;
 use crate::state::{Run, Session};
 use crate::{disks, warn};
 
+/// Writes the events of this rank as text, where some were asked for: beside its log.
+pub(super) fn write_text(session: &Session, run: &Run) {
+    // Without a log of its own this rank has said so at the start.
+    let Some(directory) = run.directory.as_ref().filter(|_| run.recorder.is_some()) else { return };
+    if session.config.events.is_none() {
+        return;
+    }
+    let path = directory.join(format!("events-{}.txt", run.rank));
+    let log = RankLog::look(&directory.join(mel_log::file_name(run.rank as u32)));
+    let written = log.map_err(std::io::Error::other).and_then(|log| {
+        let mut out = BufWriter::new(Printable::new(access::replace(&path)?));
+        convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
+        out.flush()
+    });
+    if let Err(error) = written {
+        warn(&format!(
+            "cannot write {}: {error}; `mel convert --text` does it from the event log",
+            path.display()
+        ));
+    }
+}
+
 /// What is made of the event logs, once all are complete.
 pub(super) fn write_files(session: &Session, run: &Run) {
     let Some(directory) = run.directory.as_ref().filter(|_| session.config.logs()) else { return };
-    // Without a log of its own this rank has said so at the start.
-    if session.config.events.is_some() && run.recorder.is_some() {
-        let path = directory.join(format!("events-{}.txt", run.rank));
-        let log = RankLog::look(&directory.join(mel_log::file_name(run.rank as u32)));
-        let written = log.map_err(std::io::Error::other).and_then(|log| {
-            let mut out = BufWriter::new(Printable::new(access::replace(&path)?));
-            convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
-            out.flush()
-        });
-        if let Err(error) = written {
-            warn(&format!(
-                "cannot write {}: {error}; `mel convert --text` does it from the event log",
-                path.display()
-            ));
-        }
-    }
+    write_text(session, run);
     let (is_traced, chosen) = (session.config.trace, !session.config.comms.is_all());
     if session.config.events.is_some() {
         // The files of all ranks are complete after this.

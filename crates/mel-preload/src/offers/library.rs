@@ -12,7 +12,7 @@ use mel_log::offers::{Inside, Library};
 use mpi_abi::{Abi, Family, ToolEvents, next};
 use mpit_events::{Core, EventType};
 use mpit_sources::Offer;
-use mpit_sources::native::NativeEvents;
+use mpit_sources::native::{Moment, NativeEvents};
 use mpit_sources::peruse::Peruse;
 
 use crate::trace::modules;
@@ -38,7 +38,7 @@ pub(super) fn ask(path: &Path) -> Result<Asked, String> {
         let core: &'static Core = Box::leak(Box::default());
         initialise()?;
         peruse = Offer::find();
-        types = NativeEvents::find(abi, core).map_or_else(Vec::new, |native| {
+        types = NativeEvents::find(abi, core, Moment::BeforeInit).map_or_else(Vec::new, |native| {
             native.events().filter_map(|event| core.event_type(event).cloned()).collect()
         });
         finalise();

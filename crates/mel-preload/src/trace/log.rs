@@ -319,7 +319,7 @@ fn meant(core: &Core, word: &str) -> Vec<EventIndex> {
 }
 
 /// The event types that these words mean, each once.
-fn wanted<'a>(core: &Core, words: impl Iterator<Item = &'a String>) -> Vec<EventIndex> {
+pub(crate) fn wanted<'a>(core: &Core, words: impl Iterator<Item = &'a String>) -> Vec<EventIndex> {
     let mut wanted = Vec::new();
     for event in words.flat_map(|word| meant(core, word)) {
         if !wanted.contains(&event) {

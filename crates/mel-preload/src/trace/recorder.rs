@@ -29,6 +29,7 @@ pub struct Recorder {
     microsecond: u64,
     /// Whether anything is recorded: one of the numbers below.
     state: AtomicU8,
+    late: Mutex<Option<Late>>,
     /// Whether the log says already that it has gaps.
     has_phases: AtomicBool,
     threads: AtomicU32,
@@ -93,6 +94,13 @@ pub(super) enum Place {
     Apart,
 }
 
+/// Where events go that come after the end.
+struct Late {
+    streams: Vec<Events>,
+    /// Whether some have come.
+    recorded: bool,
+}
+
 /// The streams of a thread, and after its end of another one.
 pub(super) struct Thread {
     number: u32,
@@ -149,6 +157,7 @@ impl Recorder {
             clock,
             microsecond,
             state,
+            late: Mutex::default(),
             has_phases,
             threads,
             vacant,
@@ -463,7 +472,33 @@ impl Recorder {
         });
         if recorded.is_none() {
             self.events_unseen(kind.checked_sub(kind::EVENT).map(|number| (number, object)).into_iter());
+            self.late(source, time, kind, object, payload);
         }
+    }
+
+    /// Events of these sources are recorded also after [`finish`](Recorder::finish), until [`end_late`](Recorder::end_late).
+    pub fn stay_open(&self, sources: &[SourceIndex]) {
+        let streams = sources.iter().map(|&source| self.stream_of(0, source)).collect();
+        *lock(&self.late) = Some(Late { streams, recorded: false });
+    }
+
+    /// An event after the end. Signal-safe: it is left out where another is being appended.
+    #[cold]
+    fn late(&self, source: SourceIndex, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
+        if self.state.load(Ordering::Relaxed) != CLOSED {
+            return;
+        }
+        let Ok(mut late) = self.late.try_lock() else { return };
+        let Some(Late { streams, recorded }) = &mut *late else { return };
+        if let Some(Events { stream, .. }) = streams.iter_mut().find(|known| known.source == source) {
+            *recorded = true;
+            self.append(stream, time, kind, object, payload);
+        }
+    }
+
+    /// Nothing is recorded any more; whether something was since [`finish`](Recorder::finish).
+    pub fn end_late(&self) -> bool {
+        lock(&self.late).take().is_some_and(|late| late.recorded)
     }
 
     /// Events of these types happened on these communicators while recording is off.
@@ -592,6 +627,12 @@ impl Recorder {
 
     #[cold]
     fn add_stream(&self, thread: &mut Thread, source: SourceIndex) -> usize {
+        thread.events.push(self.stream_of(thread.number, source));
+        thread.events.len() - 1
+    }
+
+    /// A stream for the events of a source on a thread.
+    fn stream_of(&self, thread: u32, source: SourceIndex) -> Events {
         if let Some(described) = self.core.source(source) {
             let definition = Definition::Source {
                 index: source.get() as u32,
@@ -605,9 +646,8 @@ impl Recorder {
             };
             self.define(&definition);
         }
-        let stream = self.log.stream(StreamKind::Events, thread.number, Some(source.get() as u32));
-        thread.events.push(Events { source, stream, latest: Ticks(0) });
-        thread.events.len() - 1
+        let stream = self.log.stream(StreamKind::Events, thread, Some(source.get() as u32));
+        Events { source, stream, latest: Ticks(0) }
     }
 
     /// Writes a definition into the log.
@@ -653,6 +693,8 @@ impl Recorder {
     /// This is a forked child: the log belongs to its parent.
     pub fn abandon(&self) {
         self.state.store(CLOSED, Ordering::Release);
+        // Their space is the parent's.
+        self.late.try_lock().ok().and_then(|mut late| late.take()).into_iter().for_each(std::mem::forget);
     }
 
     /// Uses this thread's streams, while something is recorded; else `None`.

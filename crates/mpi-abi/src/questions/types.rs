@@ -78,6 +78,10 @@ fn of_variables(datatype: Datatype) -> Option<(usize, &'static str)> {
         (constants.unsigned_long_long, 8, "MPI_UNSIGNED_LONG_LONG"),
         (constants.count, 8, "MPI_COUNT"),
         (constants.double, 8, "MPI_DOUBLE"),
+        (constants.int32, 4, "MPI_INT32_T"),
+        (constants.uint32, 4, "MPI_UINT32_T"),
+        (constants.int64, 8, "MPI_INT64_T"),
+        (constants.uint64, 8, "MPI_UINT64_T"),
     ];
     all.iter().find(|(known, ..)| *known == datatype).map(|&(_, size, name)| (size, name))
 }
