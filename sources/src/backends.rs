@@ -280,7 +280,7 @@ impl QueueEvents {
         lines.extend(self.model.start(following.path, may_wait)?);
         if self.backends().contains(&Backend::Peruse) || tells_sends {
             // Nobody sends before all listen.
-            pmpi::barrier(constants.comm_world)?;
+            pmpi::barrier(self.abi.world())?;
         }
         if raises {
             lines.extend(self.model.start_progress(following.between_calls));
@@ -288,7 +288,7 @@ impl QueueEvents {
             lines.push(format!("{PROGRESS} is ignored: PERUSE reports ob1's own progress"));
         }
         // One process warns for all.
-        if questions::comm_rank(constants.comm_world)? != 0 {
+        if questions::comm_rank(self.abi.world())? != 0 {
             lines.clear();
         }
         Ok(lines)
@@ -301,7 +301,7 @@ impl QueueEvents {
         if self.abi.family == Family::OpenMpi {
             let mine = [i32::from(offer != Offer::Usable)];
             let mut any = [0];
-            pmpi::allreduce(&mine, &mut any, self.abi.constants.max, self.abi.constants.comm_world)?;
+            pmpi::allreduce(&mine, &mut any, self.abi.constants.max, self.abi.world())?;
             if any != [0] && offer == Offer::Usable {
                 offer = Offer::Absent;
             }

@@ -1,8 +1,11 @@
 //! `profile.json` of a run, as a user of the file would read it.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
+
+use crate::artifacts::mel;
 
 /// A run's profile.
 #[derive(Clone, Debug)]
@@ -21,6 +24,18 @@ impl Profile {
         let path = directory.join("profile.json");
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         Profile(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+    }
+
+    /// What `mel report DIRECTORY --json` prints: also of a run that has left the numbers of each rank.
+    ///
+    /// # Panics
+    ///
+    /// If the command fails, or prints no JSON.
+    pub fn reported(directory: &Path) -> Profile {
+        let output = Command::new(mel()).arg("report").arg(directory).arg("--json").output();
+        let output = output.expect("mel can be started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Profile(serde_json::from_slice(&output.stdout).expect("mel report --json prints JSON"))
     }
 
     /// The whole document.

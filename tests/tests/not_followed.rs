@@ -1,6 +1,9 @@
 //! What the ob1 model does not follow works as without MEL, is counted, and leaves all other numbers sound.
 
-use mel_tests::artifacts::{fresh_dir, libmel};
+use std::ffi::OsStr;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, libmel, mel};
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
@@ -25,7 +28,11 @@ fn run(mpi: &Mpi, name: &str, args: &[&str]) -> Option<(Finished, Option<Profile
         return None;
     }
     watched.expect(plain.stdout.ends_with("OK\n"), &format!("{name} on {}", mpi.name));
-    let profile = output.join("profile.json").exists().then(|| Profile::read(&output));
+    let profile = match output.join("profile.json").exists() {
+        true => Some(Profile::read(&output)),
+        // Ranks without a world leave what each of them has.
+        false => output.join("rank-0.table").exists().then(|| Profile::reported(&output)),
+    };
     Some((watched, profile))
 }
 
@@ -89,17 +96,67 @@ fn partitioned_messages() {
 fn sessions_beside_mpi_init() {
     for mpi in &Mpi::all_and_newer() {
         let Some((_, profile)) = run(mpi, "sessions", &["world"]) else { continue };
-        // Each of two ranks: a communicator, its duplicate, and one of its group; in the latter two, ten receives and ten sends.
-        assert_eq!(counts(&profile.expect("rank 0 leaves a profile")), [6, 80, 0], "{}", mpi.name);
+        let profile = profile.expect("rank 0 leaves a profile");
+        assert_eq!(counts(&profile), [0, 0, 0], "{}", mpi.name);
+        assert_eq!(profile.total("truth.matched"), 2 * 20, "{}", mpi.name);
     }
 }
 
 #[test]
-fn sessions_alone() {
+fn sessions_alone_are_followed_from_their_communicator_of_all_processes() {
     for mpi in &Mpi::all_and_newer() {
-        let Some((run, profile)) = run(mpi, "sessions", &[]) else { continue };
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let program = compile_special(mpi, "sessions");
+        let plain = Job::new(mpi, 2, &program).args(["fewer"]).run();
+        if plain.code != Some(0) || !plain.stdout.starts_with("OK") {
+            eprintln!("skipped: {} has no sessions that work", mpi.name);
+            continue;
+        }
+        let options = ["--trace", "--profile", "calls,queues,matrix", "-o"].map(OsStr::new);
+        let options = options.into_iter().chain([output.as_os_str()]);
+        let run = Job::new(mpi, 2, &program).args(["fewer"]).under_mel(options).run();
+        run.expect(run.code == Some(0) && run.stdout == plain.stdout, mpi.name);
+        run.expect(run.stderr.contains("a program of sessions: each rank leaves its numbers"), mpi.name);
+        let profile = Profile::reported(&output);
+        assert_eq!(profile.ranks(), [0, 1], "{}", mpi.name);
+        assert_eq!(counts(&profile), [0, 0, 0], "{}", mpi.name);
+        // Twice ten rounds on each of two ranks, in two communicators.
+        assert_eq!(profile.total("truth.matched"), 40, "{}: {}", mpi.name, profile.json());
+        let text = profile.json().to_string();
+        assert!(text.contains("communicator of all ranks"), "{text}");
+        assert!(!text.contains("MPI_Finalize\""), "none was called: {text}");
+        for rank in profile.json()["ranks"].as_array().expect("ranks") {
+            assert_eq!(rank["ended"], "finalised", "{}: its sessions have ended: {rank}", mpi.name);
+        }
+        let matrix = Command::new(mel()).arg("report").arg(&output).args(["--matrix", "--csv"]).output();
+        let matrix = matrix.expect("mel can be started");
+        let rows = String::from_utf8_lossy(&matrix.stdout).into_owned();
+        let of_both = rows.lines().filter(|row| row.ends_with(",p2p,0,1,10,40")).count();
+        assert_eq!(of_both, 2, "ten messages in each of two communicators: {rows}");
+        let analysed = Command::new(mel()).arg("analyze").arg(&output).output().expect("mel can be started");
+        assert!(analysed.status.success(), "{}", String::from_utf8_lossy(&analysed.stderr));
+        let text = String::from_utf8_lossy(&analysed.stdout).into_owned();
+        assert!(text.starts_with("2 ranks, "), "{text}");
+    }
+}
+
+#[test]
+fn a_world_that_comes_later_is_followed_too() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((run, profile)) = run(mpi, "sessions", &["late"]) else { continue };
+        let profile = profile.expect("each rank leaves a table");
+        assert_eq!(counts(&profile), [0, 0, 0], "{}", mpi.name);
+        assert_eq!(profile.total("truth.matched"), 60, "{}: {}", mpi.name, run.stderr);
+    }
+}
+
+#[test]
+fn sessions_without_all_processes_are_not_measured() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((run, profile)) = run(mpi, "sessions", &["part"]) else { continue };
         run.expect(profile.is_none(), mpi.name);
-        let count = run.mel_lines().filter(|line| line.contains("never called MPI_Init")).count();
+        let count = run.mel_lines().filter(|line| line.contains("no communicator of all processes")).count();
         run.expect(count == 1 && run.mel_lines().count() == 1, &format!("{}: one line says it", mpi.name));
     }
 }

@@ -4,9 +4,13 @@ use std::cmp::Reverse;
 
 use glob::Pattern;
 
-/// What a communicator is called that the program has not named, by its identity.
+/// What a communicator is called that the program has not named, by its identity. That of all processes is named by MPI, but
+/// where it has been made from a session.
 #[must_use]
 pub fn of_communicator(context: u64) -> String {
+    if context == 0 {
+        return "communicator of all ranks".into();
+    }
     format!("communicator {:x}", context as u32)
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
 use mpi_intercept::standard_error;
-use mpit_events::{Clock, core};
+use mpit_events::{Clock, Ticks, core};
 use mpit_sources::matching::Truth;
 use mpit_sources::netops::NetOps;
 
@@ -62,7 +62,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             warn(&format!("each rank has left its numbers in {0}: mel report {0}", directory.display()));
         }
     } else if session.config.profiles() {
-        let world = session.abi.constants.comm_world;
+        let world = session.abi.world();
         let mut written = [0i32];
         match collect::profile(session, run) {
             // The others wait for what comes of it, so that a fault of ours must not end it.
@@ -108,7 +108,7 @@ fn some_memory_is_closed(session: &Session, run: &Run) -> bool {
     let is_closed = has_ended || run.user != mel_log::access::user();
     let constants = &session.abi.constants;
     let mut any = [0];
-    let why = match pmpi::allreduce(&[i32::from(is_closed)], &mut any, constants.max, constants.comm_world) {
+    let why = match pmpi::allreduce(&[i32::from(is_closed)], &mut any, constants.max, session.abi.world()) {
         Ok(()) if any == [0] => return false,
         Ok(()) => "the user of a rank has changed, or its main thread has ended".to_owned(),
         Err(error) => error.to_string(),
@@ -172,10 +172,15 @@ fn leave_alone(session: &'static Session, ended: Ended) -> bool {
         return false;
     }
     mpi_intercept::stop();
-    session.consumers.iter().for_each(|consumer| consumer.finish(ended));
+    // No MPI any more, however it has ended.
+    let unasked = if ended == Ended::Finalised { Ended::Exited } else { ended };
+    session.consumers.iter().for_each(|consumer| consumer.finish(unasked));
     session.netops.into_iter().for_each(NetOps::finish);
     let truth = session.queue_events.finish_alone();
-    let now = Clock::best().now();
+    let now = match ended {
+        Ended::Finalised => Ticks(session.closed_at.load(Ordering::Acquire)),
+        _ => Clock::best().now(),
+    };
     session.consumers.iter().for_each(|consumer| consumer.settle(run, ended, now));
     end_table(session, run, truth, ended, now.0);
     if let (true, Some(directory), Some(table)) = (session.config.profiles(), &run.directory, &run.table)
@@ -200,12 +205,27 @@ pub(super) extern "C" fn at_exit() {
         {
             write_text(session, run);
         }
+        if session.abi.has_adopted_a_world() && session.open_sessions.load(Ordering::Acquire) == 0 {
+            return leave_sessions(session);
+        }
         // Ranks whose launcher ends them run this too: one line, from the first rank.
         if leave_alone(session, Ended::Exited) && rank_of(session) == 0 {
             warn("the program ended without MPI_Finalize; what was measured until then is kept");
         }
     };
     let _ = std::panic::catch_unwind(|| mpi_intercept::without_traps(leave));
+}
+
+/// A program without a world has closed its sessions, and ends. Ranks do so one by one: nobody knows who of the others calls MPI again.
+fn leave_sessions(session: &'static Session) {
+    let Some(run) = session.run.get().filter(|_| leave_alone(session, Ended::Finalised)) else { return };
+    write_text(session, run);
+    if let (0, Some(directory)) = (run.rank, &run.directory) {
+        warn(&format!(
+            "a program of sessions: each rank leaves its numbers in {0} as it ends; then mel report {0}",
+            directory.display()
+        ));
+    }
 }
 
 /// From now on forks are noticed.
@@ -226,8 +246,8 @@ pub(super) fn expect_no_world() {
                 && mel_log::launcher::is_first_rank()
             {
                 warn(
-                    "the program used MPI sessions and never called MPI_Init, so nothing was measured; \
-                     what is followed begins with MPI_Init",
+                    "the program used MPI sessions, never called MPI_Init, and made no communicator of all processes, \
+                     so nothing was measured; what is followed begins with either",
                 );
             }
         });

@@ -101,7 +101,7 @@ impl Policies {
 
     /// MPI is initialised: variables are found, and the first look is due at the next call.
     fn find(&self) {
-        let world = self.abi.constants.comm_world;
+        let world = self.abi.world();
         let mut applied = lock(&self.applied);
         let applied = &mut *applied;
         applied.rank = questions::comm_rank(world).map_or(0.0, f64::from);

@@ -3,11 +3,11 @@
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use in_process::own_file;
-use mpi_abi::{Abi, next, pmpi, questions};
+use mpi_abi::{Abi, Comm, next, pmpi, questions};
 use mpi_intercept::{Call, FunctionId, Hook, Wants, signals};
 use mpit_events::{BindKind, Clock, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
@@ -28,7 +28,7 @@ use crate::registry::Registry;
 use crate::state::Run;
 use crate::trace::Recorder;
 use crate::{consumers, phases, processors, trace};
-use mel_log::launcher::is_first_rank;
+use mel_log::launcher::{Place, is_first_rank};
 use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
 
@@ -71,7 +71,9 @@ impl Session {
             prepared: Clock::best().now(),
             run: OnceLock::new(),
             over: AtomicBool::new(false),
-            sessions: AtomicBool::new(false),
+            sessions: AtomicU32::new(0),
+            open_sessions: AtomicU32::new(0),
+            closed_at: AtomicU64::new(0),
         });
         // Leaving runs in reverse: first the model, then the records of calls, last of all ourselves,
         // so that `MPI_Init` itself is not yet recorded but everything after it is.
@@ -94,14 +96,39 @@ impl Session {
         }
     }
 
-    /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
-    /// seen and counted: in how many threads, only the session knows.
+    /// There is a session, and perhaps no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, or [another
+    /// communicator](Session::adopt) of all processes, but calls are seen: in how many threads, only the session knows.
     fn without_world(&self) {
-        if self.sessions.swap(true, Ordering::AcqRel) || !self.config.measures() {
+        self.open_sessions.fetch_add(1, Ordering::AcqRel);
+        if self.sessions.fetch_add(1, Ordering::AcqRel) != 0 || !self.config.measures() {
             return;
         }
         self.set_threads();
         finish::expect_no_world();
+    }
+
+    /// A session has a communicator. Where it has all processes that were started, and there is no `MPI_COMM_WORLD`, it stands for
+    /// that: all of them are here, and begin together.
+    fn adopt(&'static self, comm: Comm) {
+        let is_possible = self.config.measures() && self.run.get().is_none() && !questions::world_is_there();
+        if !is_possible || self.over.load(Ordering::Acquire) || comm == self.abi.constants.comm_null {
+            return;
+        }
+        let started = Place::here().map_or(Some(1), |place| place.size);
+        let size = questions::comm_size(comm).ok().and_then(|size| u64::try_from(size).ok());
+        if started.is_none() || started != size || self.abi.adopt_world(comm).is_err() {
+            return;
+        }
+        Session::with_others(|| self.begin_or_end(FunctionId::Session_init));
+    }
+
+    /// A session is about to end. The run of a program without a world ends with its last one, as far as can be known.
+    fn session_ends(&self) {
+        let last =
+            self.open_sessions.fetch_update(Ordering::AcqRel, Ordering::Acquire, |open| open.checked_sub(1));
+        if last == Ok(1) {
+            self.closed_at.store(Clock::best().now().0, Ordering::Release);
+        }
     }
 
     fn set_threads(&self) {
@@ -119,18 +146,22 @@ impl Session {
     fn begin(&'static self, function: FunctionId) {
         let _ = self.native.set(self.native_at(Moment::AfterInit));
         if let Some(list) = &self.config.set {
-            let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            let first = questions::comm_rank(self.abi.world()).is_ok_and(|rank| rank == 0);
             settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
             self.consumers.iter().for_each(|consumer| consumer.start(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
-            let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            let first = questions::comm_rank(self.abi.world()).is_ok_and(|rank| rank == 0);
             if first && self.config.lists_types() {
                 finish::print_types_at_exit();
             }
             return tools::begin(self);
         }
+        self.begin_or_end(function);
+    }
+
+    fn begin_or_end(&'static self, function: FunctionId) {
         if let Err(error) = self.try_begin(function) {
             warn(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);
@@ -179,7 +210,7 @@ impl Session {
         let level = pmpi::query_thread().unwrap_or(multiple);
         if level == multiple {
             self.set_threads();
-        } else if !self.sessions.load(Ordering::Acquire) {
+        } else if self.sessions.load(Ordering::Acquire) == 0 {
             // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
             self.consumers.iter().for_each(|consumer| unsafe { consumer.leave_to_one_thread() });
         }
@@ -194,7 +225,7 @@ impl Session {
 
     /// Finds what there is to know of the run, and opens its files.
     fn find_run(&'static self, function: FunctionId, level: c_int) -> mpi_abi::Result<&'static Run> {
-        let (world, started, clock) = (self.abi.constants.comm_world, self.prepared, Clock::best());
+        let (world, started, clock) = (self.abi.world(), self.prepared, Clock::best());
         let (rank, size) = (questions::comm_rank(world)?, questions::comm_size(world)?);
         own_file::on_taken(move || {
             warn(&format!(
@@ -255,7 +286,7 @@ impl Session {
                 if let Some(started) = started.filter(|_| is_first_rank()) {
                     launch::warn_of_launcher(self.abi, started);
                 }
-                directory::agree(self.config, rank, self.abi.constants.comm_world)
+                directory::agree(self.config, rank, self.abi.world())
             }
         };
         directory.iter().for_each(|directory| super::disks::make(directory));
@@ -370,6 +401,8 @@ impl Hook for Session {
     fn wants(&self, function: FunctionId) -> Wants {
         match function {
             FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
+            FunctionId::Comm_create_from_group => Wants::Leave,
+            FunctionId::Session_finalize => Wants::Enter,
             FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
             _ => Wants::Nothing,
@@ -379,6 +412,9 @@ impl Hook for Session {
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
         match call {
+            Call::Session_finalize(_) => session.session_ends(),
+            // What stands for the world may have been freed: the ranks end one by one, with their processes.
+            Call::Finalize(_) if self.abi.has_adopted_a_world() => {}
             Call::Finalize(_) => {
                 // Where files may not grow, writing fails; the program is not ended by the signal.
                 signals::without_signal(libc::SIGXFSZ, || {
@@ -401,11 +437,15 @@ impl Hook for Session {
         let Some(session) = Session::get() else { return };
         match call {
             _ if code != self.abi.constants.success => {}
-            _ if session.run.get().is_some() => {}
-            Call::Init(_) | Call::Init_thread(_) => {
+            Call::Session_init(_) => session.without_world(),
+            // SAFETY: MPI has filled the new handle, because the call succeeded.
+            Call::Comm_create_from_group(a) => session.adopt(unsafe { a.newcomm.read() }),
+            Call::Init(_) | Call::Init_thread(_) if session.run.get().is_none() => {
                 Session::with_others(|| session.begin(function));
             }
-            Call::Session_init(_) => session.without_world(),
+            Call::Init(_) | Call::Init_thread(_) if self.abi.has_adopted_a_world() => {
+                session.queue_events.model().follow_late_world();
+            }
             _ => {}
         }
     }

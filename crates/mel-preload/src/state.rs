@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use mel_log::table::ProfileTable;
 use mpi_abi::Abi;
@@ -41,8 +41,11 @@ pub struct Session {
     pub(crate) prepared: Ticks,
     pub(crate) run: OnceLock<Run>,
     pub(crate) over: AtomicBool,
-    /// Whether the program has made a session of MPI.
-    pub(crate) sessions: AtomicBool,
+    /// Sessions of MPI that the program has made, and those that are open.
+    pub(crate) sessions: AtomicU32,
+    pub(crate) open_sessions: AtomicU32,
+    /// When the last one of them began to end, where a program has no world; in ticks.
+    pub(crate) closed_at: AtomicU64,
 }
 
 static SESSION: OnceLock<Session> = OnceLock::new();

@@ -101,7 +101,7 @@ fn end_job() -> ! {
             thread::sleep(END);
             end_process()
         });
-        let _ = mpi_intercept::untracked(|| pmpi::abort(session.abi.constants.comm_world, EXIT_CODE));
+        let _ = mpi_intercept::untracked(|| pmpi::abort(session.abi.world(), EXIT_CODE));
     }
     end_process()
 }

@@ -11,7 +11,7 @@
 //! | [`Family::Standard`] (the ABI of MPI-5) | pointers | fixed small numbers |
 //!
 //! What this crate must not know: that calls are intercepted, by whom and what for. It has no
-//! state except the ABI and the addresses found.
+//! state except the ABI, the addresses found, and which communicator is the world.
 //!
 //! [`next`] finds the function that an interposed symbol continues with; [`pmpi`] calls MPI for
 //! the tool's own purposes, unseen by other tools; [`questions`] asks it about the program's handles.
@@ -26,6 +26,7 @@ mod status;
 mod tool;
 mod tool_events;
 pub mod tool_vars;
+mod world;
 
 pub use constants::{Constants, ThreadLevels};
 pub use detect::{Abi, Family, Unknown};

@@ -97,6 +97,8 @@ impl Seen {
 
 /// The identity of `MPI_COMM_WORLD`.
 pub(crate) const WORLD: u64 = 0;
+/// That of `MPI_COMM_WORLD` where another communicator stands for it.
+pub(crate) const LATE_WORLD: u64 = 2;
 /// The identity of `MPI_COMM_SELF`.
 pub(crate) const SELF: u64 = 1;
 

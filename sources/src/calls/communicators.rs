@@ -1,5 +1,7 @@
 //! The calls that are not point-to-point: communicators come and go, and progress is made.
 
+use std::ffi::{CStr, c_char};
+
 use mpi_abi::{Abi, Comm, Handle, HandlePtr, pmpi, questions};
 use mpi_functions::{Kind, Making, Step, WindowCall};
 use mpi_intercept::{Call, FunctionId, Wants};
@@ -45,14 +47,14 @@ pub(crate) fn leave(
         Call::Intercomm_merge(a) => child(tracker, frame, a.intercomm, a.newintracomm, false),
         Call::Comm_create_group(a) => by_group(tracker, frame, a.comm, a.newcomm, a.tag),
         Call::Intercomm_create(a) => by_group(tracker, frame, a.local_comm, a.newintercomm, a.tag),
-        // Processes of other jobs, and such as have no rank in MPI_COMM_WORLD.
+        // Processes of other jobs.
         Call::Comm_spawn(a) => leave_alone(tracker, frame, a.intercomm),
         Call::Comm_spawn_multiple(a) => leave_alone(tracker, frame, a.intercomm),
         Call::Comm_accept(a) => leave_alone(tracker, frame, a.newcomm),
         Call::Comm_connect(a) => leave_alone(tracker, frame, a.newcomm),
         Call::Comm_join(a) => leave_alone(tracker, frame, a.intercomm),
-        Call::Comm_create_from_group(a) => leave_alone(tracker, frame, a.newcomm),
-        Call::Intercomm_create_from_groups(a) => leave_alone(tracker, frame, a.newintercomm),
+        Call::Comm_create_from_group(a) => from_group(tracker, frame, a.newcomm, a.stringtag),
+        Call::Intercomm_create_from_groups(a) => from_group(tracker, frame, a.newintercomm, a.stringtag),
         Call::Psend_init(_) | Call::Precv_init(_) => {
             tracker.with_state(frame, |work, _| work.state.not_followed.partitioned += 1);
         }
@@ -166,6 +168,17 @@ fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: Handle
     });
 }
 
+/// A communicator of a session. All of its members follow the run, or none does: that begins together.
+fn from_group(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>, tag: *const c_char) {
+    if !tracker.runs() || tag.is_null() {
+        return leave_alone(tracker, frame, new);
+    }
+    // SAFETY: the program's argument: a C string, which MPI has read.
+    let tag = unsafe { CStr::from_ptr(tag) };
+    let tag = tag.to_bytes().iter().fold(0, |hash, &byte| mix(hash, byte.into()));
+    by_members(tracker, frame, new, tag);
+}
+
 /// A communicator that is not followed.
 fn leave_alone(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>) {
     // SAFETY: MPI has filled the new handle, because the call succeeded.
@@ -199,22 +212,27 @@ fn duplicate(
 
 /// A communicator that only its own members know of: its identity is that of its groups.
 fn by_group(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>, tag: i32) {
-    // SAFETY: MPI has filled the new handle, because the call succeeded.
-    let handle = unsafe { new.read() };
-    if handle == tracker.abi.constants.comm_null {
-        return;
-    }
     // A parent that is not followed may be a session's: there need not be an MPI_COMM_WORLD then.
     let is_followed = |work: &mut Work<'_>, _: &mut _| work.state.comms.get(parent.word()).is_some();
     if tracker.with_state(frame, is_followed) != Some(true) {
         return leave_alone(tracker, frame, new);
+    }
+    by_members(tracker, frame, new, tag as u64);
+}
+
+/// A communicator whose identity is that of its groups, and a tag that all of its members give.
+fn by_members(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>, tag: u64) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    if handle == tracker.abi.constants.comm_null {
+        return;
     }
     let local = group_key(tracker.abi, handle, false);
     let inter = questions::comm_test_inter(handle).unwrap_or(false);
     let remote = if inter { group_key(tracker.abi, handle, true) } else { Some(0) };
     let (Some(local), Some(remote)) = (local, remote) else { return leave_alone(tracker, frame, new) };
     // Both sides of an intercommunicator compute the same.
-    let key = mix(mix(local.min(remote), local.max(remote)), tag as u64);
+    let key = mix(mix(local.min(remote), local.max(remote)), tag);
     tracker.with_state(frame, |work, _| {
         let identity = work.state.comms.next_of_group(key);
         work.follow(handle, identity);
@@ -235,7 +253,12 @@ impl Work<'_> {
     /// Follows the communicators that are there from the start.
     pub(crate) fn follow_predefined(&mut self) {
         let constants = &self.tracker.abi.constants;
-        for (handle, context) in [(constants.comm_world, comms::WORLD), (constants.comm_self, comms::SELF)] {
+        let world = self.tracker.abi.world();
+        for (handle, context) in [(world, comms::WORLD), (constants.comm_self, comms::SELF)] {
+            // Where sessions are alone there is nothing predefined.
+            if handle != world && self.tracker.abi.has_adopted_a_world() {
+                continue;
+            }
             if let Some(processes) = self.processes(handle) {
                 self.add_comm(handle.word(), context, processes);
             }
@@ -301,11 +324,7 @@ fn with_group<R>(
     let comm = Comm(comm);
     let remote = remote && questions::comm_test_inter(comm).unwrap_or(false);
     let group = if remote { questions::comm_remote_group(comm) } else { questions::comm_group(comm) }.ok()?;
-    let result = questions::comm_group(abi.constants.comm_world).ok().and_then(|world| {
-        let result = user(group, world);
-        let _ = pmpi::group_free(world);
-        result
-    });
+    let result = abi.with_world_group(|world| Ok(user(group, world))).ok().flatten();
     let _ = pmpi::group_free(group);
     result
 }

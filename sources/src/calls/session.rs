@@ -5,6 +5,7 @@ use std::io;
 use mpi_abi::{Abi, Family, pmpi, questions};
 use mpit_events::{Core, Error};
 
+use super::comms;
 use super::communicators::world_ranks;
 use super::descheduled;
 use super::mode::{Mode, Part};
@@ -97,14 +98,19 @@ impl Ob1Model {
     pub fn start(self, path: Path, may_wait: bool) -> mpi_abi::Result<Option<String>> {
         let tracker = self.0;
         let abi = tracker.abi;
-        let world = abi.constants.comm_world;
+        let world = abi.world();
         let world_rank = questions::comm_rank(world)?;
         let world_size = questions::comm_size(world)?;
+        tracker.outside_of_calls(|work| {
+            work.state.routes.world_rank = world_rank;
+            // Counted when it was made, before it was known to be the world.
+            let counted = u64::from(abi.has_adopted_a_world());
+            let left_alone = &mut work.state.not_followed.communicators;
+            *left_alone = left_alone.saturating_sub(counted);
+        });
         if tracker.part() == Part::Communicators {
-            tracker.outside_of_calls(|work| {
-                work.state.routes.world_rank = world_rank;
-                work.follow_predefined();
-            });
+            tracker.outside_of_calls(|work| work.follow_predefined());
+            tracker.set_runs(true);
             return Ok(None);
         }
         let mut ring =
@@ -141,7 +147,6 @@ impl Ob1Model {
         let (reachable, alone, heard) = tracker
             .outside_of_calls(|work| {
                 let routes = &mut work.state.routes;
-                routes.world_rank = world_rank;
                 routes.set_node(members);
                 // Whether a neighbour's memory can be opened is so for all of the node.
                 let reachable = ring.as_ref().map(|_| ()).map_err(ToString::to_string);
@@ -167,6 +172,15 @@ impl Ob1Model {
         if unreachable {
             tracker.outside_of_calls(|work| work.state.routes.forget_node());
         }
+        if (unreachable || several_nodes) && abi.has_adopted_a_world() {
+            // Envelopes that go in messages need a communicator of ours, which nobody could free.
+            self.set_part(Part::Communicators);
+            tracker.outside_of_calls(|work| work.follow_predefined());
+            tracker.set_runs(true);
+            let line = "queues are not followed: of a program of sessions they are where all ranks are on one node, and \
+                        share memory";
+            return Ok((world_rank == 0).then(|| line.into()));
+        }
         if unreachable || several_nodes {
             let nodes = all.chunks_exact(mine.len()).map(|one| [one[0], one[1]]);
             tracker.open_mail(several_nodes.then(|| Nodes::new(nodes, world_rank)))?;
@@ -181,6 +195,7 @@ impl Ob1Model {
             work.state.engine.set_floor(floor);
             work.follow_predefined();
         });
+        tracker.set_runs(true);
         if let Some(heard) = heard.filter(|_| !(follows || several_nodes || unreachable)) {
             tracker.pass_until(heard);
         }
@@ -189,6 +204,15 @@ impl Ob1Model {
             let why = reachable.err().unwrap_or_else(|| "on another rank".into());
             format!("cannot share memory between processes ({why}); envelopes go in messages instead")
         }))
+    }
+
+    /// Another communicator stands for the world, and now there is `MPI_COMM_WORLD`, too.
+    pub fn follow_late_world(self) {
+        let constants = &self.0.abi.constants;
+        self.0.outside_of_calls(|work| {
+            work.follow(constants.comm_world, comms::LATE_WORLD);
+            work.follow(constants.comm_self, comms::SELF);
+        });
     }
 
     /// This node's clock beside that of rank 0, as it was compared at the start and, after [`finish`](Ob1Model::finish),
@@ -331,7 +355,7 @@ impl Ob1Model {
         }
         tracker.exchange();
         // Whatever was sent is in its ring after this.
-        let _ = pmpi::barrier(tracker.abi.constants.comm_world);
+        let _ = pmpi::barrier(tracker.abi.world());
         tracker.with_frame(|frame| {
             frame.call.entered = tracker.now();
             tracker.take_in(frame);
@@ -344,6 +368,7 @@ impl Ob1Model {
     /// Ends without the other processes: the program exits without `MPI_Finalize`.
     pub fn finish_alone(self) -> Truth {
         between_calls::stop();
+        self.0.set_runs(false);
         self.0.with_frame(|frame| self.0.catch_up(frame));
         let truth = self.0.outside_of_calls(|work| {
             let mut truth = work.state.engine.close(work.sink);

@@ -43,6 +43,8 @@ pub(crate) struct Tracker {
     modes: Modes,
     /// Whether several threads of the application call MPI at the same time.
     multiple: AtomicBool,
+    /// Whether it follows: from when all processes have begun to, to the end.
+    runs: AtomicBool,
     /// Whether calls are deferred that the model has not followed.
     pub(crate) behind: AtomicBool,
     /// Whether the state keeps what the next call that polls has to take in: envelopes that a poll has left, or events that were
@@ -134,6 +136,7 @@ impl Tracker {
             timed: OnceLock::new(),
             modes: Modes::default(),
             multiple: AtomicBool::new(false),
+            runs: AtomicBool::new(false),
             behind: AtomicBool::new(false),
             unseen: AtomicBool::new(false),
             ring: OnceLock::new(),
@@ -202,6 +205,15 @@ impl Tracker {
     pub(crate) fn is_at_home(&self) -> bool {
         let home = self.home.load(Ordering::Relaxed);
         !home.is_null() && frame::is_of_this_thread(home)
+    }
+
+    /// Whether it follows, and so in all processes of the run.
+    pub(crate) fn runs(&self) -> bool {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_runs(&self, runs: bool) {
+        self.runs.store(runs, Ordering::Relaxed);
     }
 
     /// Several threads may call MPI at the same time from now on.

@@ -122,12 +122,8 @@ impl Messages {
     ///
     /// # Errors
     /// Those of MPI.
-    pub(super) fn probe(
-        &self,
-        constants: &mpi_abi::Constants,
-        cards: &[Card],
-        rank: usize,
-    ) -> mpi_abi::Result<()> {
+    pub(super) fn probe(&self, abi: &mpi_abi::Abi, cards: &[Card], rank: usize) -> mpi_abi::Result<()> {
+        let (constants, world) = (&abi.constants, abi.world());
         let Some(mine) = cards.get(rank).filter(|_| cards.iter().all(|card| card.workers().next().is_some()))
         else {
             return Ok(());
@@ -139,14 +135,14 @@ impl Messages {
         let mut goes_past = false;
         if place % 2 == 1 {
             let from = to(place - 1).unwrap_or(constants.proc_null);
-            pmpi::recv(&mut [], from, 0, constants.comm_world)?;
+            pmpi::recv(&mut [], from, 0, world)?;
         } else if let Some(next) = to(place + 1) {
             let before = self.own.load(Ordering::Relaxed);
-            pmpi::send(&[], next, 0, constants.comm_world)?;
+            pmpi::send(&[], next, 0, world)?;
             goes_past = self.own.load(Ordering::Relaxed) == before;
         }
         let mut any = [0];
-        pmpi::allreduce(&[i32::from(goes_past)], &mut any, constants.max, constants.comm_world)?;
+        pmpi::allreduce(&[i32::from(goes_past)], &mut any, constants.max, world)?;
         self.within_nodes.store(any == [0], Ordering::Relaxed);
         Ok(())
     }

@@ -131,7 +131,7 @@ impl NetOps {
     /// Those of MPI; nothing is observed then.
     pub fn start(self, wanted: bool) -> mpi_abi::Result<()> {
         let constants = &self.0.abi.constants;
-        let world = constants.comm_world;
+        let world = self.0.abi.world();
         let mut any = [0];
         let wanted = (wanted || self.0.messages.are_observed()) && io::AVAILABLE;
         pmpi::allreduce(&[i32::from(wanted)], &mut any, constants.max, world)?;
@@ -145,7 +145,7 @@ impl NetOps {
         let _ = self.0.peers.set(Peers::new(&cards, usize::try_from(rank).unwrap_or(usize::MAX)));
         if let Some(peers) = self.0.peers.get() {
             self.0.messages.begin(peers, cards.len());
-            self.0.messages.probe(constants, &cards, usize::try_from(rank).unwrap_or(usize::MAX))?;
+            self.0.messages.probe(self.0.abi, &cards, usize::try_from(rank).unwrap_or(usize::MAX))?;
         }
         // The first thread has its sources before its first event.
         self.0.sources();

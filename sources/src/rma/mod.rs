@@ -68,7 +68,7 @@ impl Rma {
         let constants = &self.0.abi.constants;
         let threads = pmpi::query_thread()? == constants.thread.multiple;
         let mut any = [0];
-        pmpi::allreduce(&[i32::from(wanted)], &mut any, constants.max, constants.comm_world)?;
+        pmpi::allreduce(&[i32::from(wanted)], &mut any, constants.max, self.0.abi.world())?;
         if any != [0] {
             self.0.start(observers, threads);
         }

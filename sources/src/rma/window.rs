@@ -133,12 +133,9 @@ impl Window {
 /// memory for each process.
 pub(super) fn members(abi: &Abi, win: Win) -> mpi_abi::Result<(Group, Vec<i32>)> {
     let group = questions::win_get_group(win)?;
-    let world = questions::comm_group(abi.constants.comm_world)?;
     let ranks: Vec<i32> = (0..questions::group_size(group)?).collect();
     let mut translated = vec![abi.constants.undefined; ranks.len()];
-    let result = questions::group_translate_ranks(group, &ranks, world, &mut translated);
-    let _ = pmpi::group_free(world);
-    result?;
+    abi.with_world_group(|world| questions::group_translate_ranks(group, &ranks, world, &mut translated))?;
     for rank in &mut translated {
         if *rank == abi.constants.undefined {
             *rank = -1;

@@ -66,12 +66,10 @@ impl Known {
 fn window_ranks(abi: &Abi, handle: usize) -> Option<Vec<i32>> {
     let group = questions::win_get_group(Win(handle)).ok()?;
     let ranks = (|| {
-        let world = questions::comm_group(abi.constants.comm_world).ok()?;
         let ranks: Vec<i32> = (0..questions::group_size(group).ok()?).collect();
         let mut translated = vec![-1; ranks.len()];
-        let done = questions::group_translate_ranks(group, &ranks, world, &mut translated);
-        let _ = pmpi::group_free(world);
-        done.ok().map(|()| translated)
+        let translate = |world| questions::group_translate_ranks(group, &ranks, world, &mut translated);
+        abi.with_world_group(translate).ok().map(|()| translated)
     })();
     let _ = pmpi::group_free(group);
     ranks

@@ -1,5 +1,6 @@
 /* Messages in communicators that are made from a session, without MPI_Init or, with the argument `world`, after it. In each, every
- * rank receives ROUNDS messages from its left neighbour. With `fewer` there is none that MPI_Comm_create_group makes, in which MPICH
+ * rank receives ROUNDS messages from its left neighbour. With `late` MPI_Init comes after that, and the same in MPI_COMM_WORLD; with
+ * `part` no communicator has all processes. With `fewer`, and these, there is none that MPI_Comm_create_group makes, in which MPICH
  * 4.0 crashes without MPI_Init. */
 #include <mpi.h>
 #include <stdio.h>
@@ -41,16 +42,20 @@ int main(int argc, char **argv)
         puts("no sessions");
         return 0;
     }
-    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Group_from_session_pset(session, strcmp(how, "part") ? "mpi://WORLD" : "mpi://SELF", &group);
     MPI_Comm_create_from_group(group, "org.example.sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
     MPI_Comm_dup(made, &comm);
-    if (strcmp(how, "fewer"))
+    if (!*how || !strcmp(how, "world"))
         MPI_Comm_create_group(comm, group, 7, &of_group);
     else
         MPI_Comm_dup(comm, &of_group);
     int rank, any = 0;
     MPI_Comm_rank(comm, &rank);
     int wrong = ring(comm) + ring(of_group);
+    if (!strcmp(how, "late")) {
+        MPI_Init(&argc, &argv);
+        wrong += ring(MPI_COMM_WORLD);
+    }
     MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, comm);
     if (rank == 0)
         puts(any ? "wrong" : "OK");
@@ -60,7 +65,7 @@ int main(int argc, char **argv)
     MPI_Comm_free(&made);
     MPI_Group_free(&group);
     MPI_Session_finalize(&session);
-    if (!strcmp(how, "world"))
+    if (!strcmp(how, "world") || !strcmp(how, "late"))
         MPI_Finalize();
 #else
     (void)argc;

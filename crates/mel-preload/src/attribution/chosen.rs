@@ -100,7 +100,7 @@ impl Chosen {
         let world = abi.constants.comm_world.word();
         let (object, name) = match variable.bind {
             BindKind::None => (None, ""),
-            BindKind::Comm => (Some(world), "MPI_COMM_WORLD"),
+            BindKind::Comm if !abi.has_adopted_a_world() => (Some(world), "MPI_COMM_WORLD"),
             // There is none when the run begins.
             _ => return self.definitions.push(define(None, "", 1.0)),
         };

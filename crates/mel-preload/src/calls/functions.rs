@@ -64,7 +64,7 @@ fn kind(function: FunctionId) -> Kind {
     use FunctionId as F;
     let about = function.about();
     match function {
-        F::Session_init | F::Abort | F::Pcontrol => return Kind::NotCounted,
+        F::Session_init | F::Session_finalize | F::Abort | F::Pcontrol => return Kind::NotCounted,
         F::Type_free => return Kind::Frees,
         _ => {}
     }

@@ -20,7 +20,7 @@ use crate::state::{Run, Session};
 /// # Errors
 /// Where the communication fails.
 pub(crate) fn profile(session: &Session, run: &Run) -> Result<Option<Profile>, CommunicationError> {
-    let ranks = MpiRanks::new(session.abi.constants.comm_world, run.rank, run.size);
+    let ranks = MpiRanks::new(session.abi.world(), run.rank, run.size);
     let ranks = ranks.map_err(CommunicationError::of)?;
     // What rank 0 was asked holds for all.
     let exact = tree::broadcast(&ranks, vec![u8::from(!is_of_many(session, run))])?;

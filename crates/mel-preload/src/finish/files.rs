@@ -47,12 +47,12 @@ pub(super) fn write_files(session: &Session, run: &Run) {
     let (is_traced, chosen) = (session.config.trace, !session.config.comms.is_all());
     if session.config.events.is_some() {
         // The files of all ranks are complete after this.
-        let _ = pmpi::barrier(session.abi.constants.comm_world);
+        let _ = pmpi::barrier(session.abi.world());
         if run.rank == 0 {
             warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
         }
     }
-    let ranks = match MpiRanks::new(session.abi.constants.comm_world, run.rank, run.size) {
+    let ranks = match MpiRanks::new(session.abi.world(), run.rank, run.size) {
         Ok(ranks) => Rc::new(ranks),
         Err(error) => {
             if run.rank == 0 {

@@ -132,7 +132,10 @@ impl Consumer for Log {
         let Some(Run { recorder: Some(recorder), function, started, .. }) = run else { return };
         define_clock(recorder, self.parts.queue_events.model().clocks().first());
         if self.parts.config.trace {
-            recorder.whole_call(*function as u16, *started);
+            // Of a program without a world it is not seen when a session began that matters.
+            if !self.parts.abi.has_adopted_a_world() {
+                recorder.whole_call(*function as u16, *started);
+            }
             self.started.store(true, Ordering::Release);
             if let phase @ 1.. = self.phase.load(Ordering::Relaxed) {
                 recorder.phase(phase as u16);
@@ -167,7 +170,7 @@ impl Consumer for Log {
         }
         let Some(recorder) = run.recorder else { return };
         if ended == Ended::Finalised {
-            if self.parts.config.trace {
+            if self.parts.config.trace && !self.parts.abi.has_adopted_a_world() {
                 // What happens in it afterwards is MEL's own work and is not shown.
                 recorder.whole_call(FunctionId::Finalize as u16, at);
             }

@@ -22,6 +22,10 @@ impl Out {
 /// Whether this process belongs to a job that another one has started with `MPI_Comm_spawn`.
 #[must_use]
 pub fn has_parent() -> bool {
+    // Only a process with a world of its own can have one.
+    if crate::Abi::current().is_some_and(crate::Abi::has_adopted_a_world) {
+        return false;
+    }
     let mut parent = Out(0);
     let output = parent.pointer();
     // SAFETY: the output is large enough for one handle.

@@ -35,11 +35,14 @@ pub fn finalized() -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// The thread level that MPI provides, one of [`crate::ThreadLevels`].
+/// The thread level that MPI provides, one of [`crate::ThreadLevels`]: in a program of sessions, each of which has its own, the highest.
 ///
 /// # Errors
 /// [`crate::Error::Missing`] or [`crate::Error::Code`].
 pub fn query_thread() -> Result<c_int> {
+    if let Some(abi) = crate::Abi::current().filter(|abi| abi.has_adopted_a_world()) {
+        return Ok(abi.constants.thread.multiple);
+    }
     let mut level = 0;
     // SAFETY: the output is writable.
     unsafe { mpi!(MPI_Query_thread(&mut level => *mut c_int)) }?;
