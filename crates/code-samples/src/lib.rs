@@ -12,6 +12,7 @@
 
 pub mod counters;
 pub mod other_process;
+mod pages;
 pub mod ring;
 pub mod stacks;
 
