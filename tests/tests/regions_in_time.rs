@@ -123,3 +123,40 @@ fn more_regions_than_have_numbers_are_told_once_and_lie_in_others() {
         assert_eq!(of(&profile["ranks"][0]["regions"], "main/I|O")["times"], 2, "{}", mpi.name);
     }
 }
+
+/// What the processor counts, made up: each region has it, with what lies in it, and their ranks together have the pace.
+#[test]
+#[ignore = "slow"]
+fn what_the_processor_counts_is_known_of_regions() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let program = compile_special(mpi, "regions_in_time");
+        let job = Job::new(mpi, 2, program).args(["computes"]);
+        let job = job.env("MEL_FAKE_COUNTERS", "instructions=2e9;cycles=1e9");
+        let run = job.under_mel(["-o".as_ref(), output.as_os_str()]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let profile = Profile::read(&output);
+        let json = profile.json();
+        for rank in 0..2 {
+            let of_rank = &json["ranks"][rank];
+            let instructions = |counters: &Value| counters["instructions"].as_f64().unwrap_or(0.0) / 1e6;
+            let of = |path: &str| instructions(&of(&of_rank["regions"], path)["counters"]);
+            let (step, assemble, none) = (of("step"), of("step/assemble"), of(""));
+            // Two thousand million in a second.
+            let is_about = |count: f64, planted: f64| (planted - 2.0..planted + 12.0).contains(&count);
+            assert!(is_about(assemble, 80.0) && is_about(step, 120.0), "{}: {of_rank}", mpi.name);
+            assert!(is_about(none, 40.0), "{}: {of_rank}", mpi.name);
+            let all = instructions(&of_rank["counters"]);
+            assert!((all - step - none).abs() < 1.0, "{all} of the rank: {of_rank}");
+        }
+        let of = of(&json["efficiency"]["regions"], "step/assemble");
+        let (instructions, cycles) = (&of["counters"]["instructions"], &of["counters"]["cycles"]);
+        let pace = instructions.as_f64().expect("instructions") / cycles.as_f64().expect("cycles");
+        assert!((pace - 2.0).abs() < 0.01, "{of}");
+        let report = Command::new(mel()).arg("report").arg(&output).output().expect("mel can be started");
+        let text = String::from_utf8_lossy(&report.stdout).into_owned();
+        let line = text.lines().find(|line| line.trim_start().starts_with("assemble ")).unwrap_or_default();
+        assert!(line.contains(" 2.00 ") && line.trim_end().ends_with("GHz"), "{text}");
+    }
+}

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mel_log::Definition;
 use mel_log::profile::RegionProfile;
-use mel_log::table::ContextRow;
 use mel_log::table::layout::STOPPED;
+use mel_log::table::{ContextRow, CountedRow};
 
 use crate::places;
 use crate::run::Rank;
@@ -19,6 +19,7 @@ struct Sum {
     threads: BTreeSet<u16>,
     /// Threads that have called MPI there.
     calling: BTreeSet<u16>,
+    counted: CountedRow,
 }
 
 /// The regions of a rank by their paths, each with those in it; what is in none comes first. None where the program has named none, and
@@ -54,6 +55,11 @@ pub(crate) fn of(rank: &Rank) -> Vec<RegionProfile> {
             }
         }
     }
+    for row in rank.rows.counted.iter().filter(|row| row.key.phase != STOPPED) {
+        for path in paths.get(&row.key.region).into_iter().flat_map(|path| with_outer(path)) {
+            sums.entry(path).or_default().counted.join(row);
+        }
+    }
     sums.retain(|_, sum| sum.calling.len() <= sum.threads.len());
     sums.into_iter().map(|(path, sum)| sum.profile(path, rank)).collect()
 }
@@ -68,7 +74,8 @@ impl Sum {
         let threads = self.threads.len().max(1) as f64;
         let run_s = rank.seconds(self.ticks) / threads;
         let computing_s = (run_s - self.in_calls / threads).max(0.0);
-        RegionProfile { region: path.to_owned(), times: self.times, run_s, computing_s }
+        let counters = self.counted.profile(rank.rows.ticks_per_second);
+        RegionProfile { region: path.to_owned(), times: self.times, run_s, computing_s, counters }
     }
 }
 

@@ -1,6 +1,9 @@
-/* Ten steps, in each of which rank 1 assembles for 9 ms and the others for 3 ms, before all come together; then all work as long, and for as
+/* With `computes`, two steps of computing, of 40 and 20 ms of processor time, and 20 ms in no region. Without,
+   ten steps, in each of which rank 1 assembles for 9 ms and the others for 3 ms, before all come together; then all work as long, and for as
    long again while counting is stopped. The region of it all begins before MPI does. */
 #define _DEFAULT_SOURCE
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -22,8 +25,37 @@ static void many(void)
         mel_region_end("I/O");
 }
 
+/* Is on a processor for so long. */
+static void compute(int milliseconds)
+{
+    struct timespec from, now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < milliseconds);
+}
+
+static int computes(void)
+{
+    for (int step = 0; step < 2; step++) {
+        mel_region_begin("step");
+        mel_region_begin("assemble");
+        compute(20);
+        mel_region_end("assemble");
+        compute(10);
+        mel_region_end("step");
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    compute(20);
+    return finish();
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "computes")) {
+        MPI_Init(&argc, &argv);
+        return computes();
+    }
     mel_region_begin("main");
     MPI_Init(&argc, &argv);
     REQUIRE(world_size() == 4);

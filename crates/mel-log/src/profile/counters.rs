@@ -46,6 +46,18 @@ impl Counters {
         quotient(1000.0 * self.cache_misses? as f64, self.instructions as f64)
     }
 
+    /// Those of several together; none where nobody has any. What one of them lacks all lack.
+    pub fn sum(all: impl IntoIterator<Item = Counters>) -> Option<Counters> {
+        let both = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);
+        all.into_iter().reduce(|one, other| Counters {
+            observed_s: one.observed_s + other.observed_s,
+            on_processor_s: one.on_processor_s + other.on_processor_s,
+            instructions: one.instructions + other.instructions,
+            cycles: both(one.cycles, other.cycles),
+            cache_misses: both(one.cache_misses, other.cache_misses),
+        })
+    }
+
     /// The instructions of so long a time outside of MPI, were all of it as what was observed: estimated.
     #[must_use]
     pub fn instructions_in(&self, computing_s: f64) -> Option<f64> {

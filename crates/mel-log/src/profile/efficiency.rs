@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{RUN, TIME};
+use super::counters::Counters;
 use super::ends::Ended;
 use super::quantities::budget::{BUDGET, COMPUTING};
 use super::schema::{Profile, RankProfile};
@@ -52,6 +53,9 @@ pub struct Efficiency {
     /// Whether that is estimated, from single waits, or exact, from each call of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal_basis: Option<Basis>,
+    /// What the processors counted of the time outside of MPI, all ranks together; absent where they have no counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
 }
 
 /// Those of a run, of each of its phases, and of each region of the program.
@@ -154,34 +158,53 @@ pub fn of(profile: &Profile) -> Option<Efficiencies> {
         None => of_ranks(profile)?,
     };
     whole.busiest_site = site_of(profile, whole.busiest_rank);
+    whole.counters = Counters::sum(profile.ranks.iter().filter_map(|rank| rank.counters));
     let phases = (0..profile.phases.len() as u32).filter_map(|phase| {
         let of = |rank: &RankProfile| {
             let known = rank.phases.iter().find(|known| known.phase == phase)?;
-            Some((rank.rank, known.computing_s?, known.run_s)).filter(|of| of.2 > 0.0)
+            let (computing_s, run_s, counters) = (known.computing_s?, known.run_s, known.counters);
+            Some(Share { rank: rank.rank, computing_s, run_s, counters }).filter(|of| of.run_s > 0.0)
         };
-        let ranks: Vec<(u32, f64, f64)> = profile.ranks.iter().filter_map(of).collect();
-        Some(OfPhase { phase, of: of_part(ranks)? })
+        let ranks: Vec<Share> = profile.ranks.iter().filter_map(of).collect();
+        Some(OfPhase { phase, of: of_part(&ranks)? })
     });
     let phases = phases.collect();
     Some(Efficiencies { whole, phases, regions: of_regions(profile) })
 }
 
-/// Of a part of the run, in which these ranks were outside of MPI for so long, and altogether.
-fn of_part(ranks: Vec<(u32, f64, f64)>) -> Option<Efficiency> {
-    let run_s = ranks.iter().map(|of| of.2).fold(0.0, f64::max);
-    Efficiency::of(ranks.into_iter().map(|(rank, computing_s, _)| (rank, computing_s)), run_s)
+/// What a rank has of a part of the run: how long it was outside of MPI, and altogether, in seconds.
+struct Share {
+    rank: u32,
+    computing_s: f64,
+    run_s: f64,
+    counters: Option<Counters>,
+}
+
+/// Of a part of the run, of which these ranks have these shares.
+fn of_part(ranks: &[Share]) -> Option<Efficiency> {
+    let run_s = ranks.iter().map(|of| of.run_s).fold(0.0, f64::max);
+    let counters = Counters::sum(ranks.iter().filter_map(|of| of.counters));
+    let of = Efficiency::of(ranks.iter().map(|of| (of.rank, of.computing_s)), run_s)?;
+    Some(Efficiency { counters, ..of })
 }
 
 /// Of the regions, by path.
 fn of_regions(profile: &Profile) -> Vec<OfRegion> {
-    let mut regions: BTreeMap<&str, Vec<(u32, f64, f64)>> = BTreeMap::new();
+    let mut regions: BTreeMap<&str, Vec<Share>> = BTreeMap::new();
     for rank in &profile.ranks {
         for of in rank.regions.iter().filter(|of| of.run_s > 0.0) {
-            regions.entry(&of.region).or_default().push((rank.rank, of.computing_s, of.run_s));
+            let share = Share {
+                rank: rank.rank,
+                computing_s: of.computing_s,
+                run_s: of.run_s,
+                counters: of.counters,
+            };
+            regions.entry(&of.region).or_default().push(share);
         }
     }
-    let of_region =
-        |(region, ranks): (&str, _)| Some(OfRegion { region: region.to_owned(), of: of_part(ranks)? });
+    let of_region = |(region, ranks): (&str, Vec<Share>)| {
+        Some(OfRegion { region: region.to_owned(), of: of_part(&ranks)? })
+    };
     let mut regions: Vec<OfRegion> = regions.into_iter().filter_map(of_region).collect();
     // Each before those in it.
     regions.sort_by(|a, b| a.region.split('/').cmp(b.region.split('/')));

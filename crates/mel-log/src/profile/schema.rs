@@ -259,6 +259,9 @@ pub struct RegionProfile {
     pub run_s: f64,
     /// The part of that outside of MPI, but for what lies between the tests of a thread that polls.
     pub computing_s: f64,
+    /// What the processor counted of it outside of MPI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
 }
 
 /// A run as a second backend saw it.

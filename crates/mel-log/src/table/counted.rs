@@ -1,15 +1,15 @@
-//! Rows of what the processor counted while the thread that calls MPI computed, by phase.
+//! Rows of what the processor counted while the thread that calls MPI computed, by phase and region.
 
 use super::row::{Column, row};
 use crate::profile::counters::Counters;
 
 row! {
-    /// What the processor counted in one phase: 64 bytes. All of it belongs to times in which the thread was outside of MPI.
+    /// What the processor counted in one region of one phase, without those in it: 64 bytes. All of it belongs to times in which the thread was outside of MPI.
     #[repr(C, align(64))]
     pub struct Counted =>
     /// A row as plain values.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    CountedRow of u16;
+    CountedRow of PhaseAndRegion;
     /// Times that were looked at.
     sum times;
     /// How long they were.
@@ -24,14 +24,23 @@ row! {
     sum cache_misses;
     /// The phase.
     key phase: Column;
-    /// Not used.
-    unused unused: Column;
+    /// The region's number in the definitions; 0 for what is in none.
+    key region: Column;
+}
+
+/// Where something was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PhaseAndRegion {
+    /// The phase.
+    pub phase: u16,
+    /// The region's number in the definitions; 0 for what is in none.
+    pub region: u16,
 }
 
 impl Counted {
-    /// The phase.
-    pub(super) fn key(&self) -> u16 {
-        self.phase.get() as u16
+    /// What it stands for.
+    pub(super) fn key(&self) -> PhaseAndRegion {
+        PhaseAndRegion { phase: self.phase.get() as u16, region: self.region.get() as u16 }
     }
 
     /// Adds a time, and what was counted in it: instructions, cycles, cache misses.
@@ -47,7 +56,7 @@ impl Counted {
 
 impl CountedRow {
     /// As a profile has it; none where nothing was counted.
-    pub(super) fn profile(&self, ticks_per_second: u64) -> Option<Counters> {
+    pub fn profile(&self, ticks_per_second: u64) -> Option<Counters> {
         let counted = |count: u64| Some(count).filter(|count| *count != 0);
         (self.instructions != 0).then(|| Counters {
             observed_s: self.ticks as f64 / ticks_per_second.max(1) as f64,
@@ -59,7 +68,7 @@ impl CountedRow {
     }
 
     /// Adds another one.
-    pub(super) fn join(&mut self, more: &CountedRow) {
+    pub fn join(&mut self, more: &CountedRow) {
         self.times = self.times.saturating_add(more.times);
         self.ticks = self.ticks.saturating_add(more.ticks);
         self.on_processor_nanos = self.on_processor_nanos.saturating_add(more.on_processor_nanos);
@@ -71,6 +80,7 @@ impl CountedRow {
 
 #[cfg(test)]
 mod tests {
+    use super::PhaseAndRegion;
     use crate::Definition;
     use crate::table::layout::STOPPED;
     use crate::table::{Identity, ProfileTable, TableRows};
@@ -81,7 +91,7 @@ mod tests {
         let table = ProfileTable::in_memory(&identity).unwrap();
         table.define(&Definition::Phase { number: 1, name: "solve".into() });
         for (phase, times) in [(0, 1), (1, 2), (STOPPED, 5)] {
-            let row = table.add_counted(phase).unwrap();
+            let row = table.add_counted(PhaseAndRegion { phase, region: 3 * phase }).unwrap();
             (0..times).for_each(|_| table.counted(row).count(500, 400_000_000, [800, 600, 0]));
         }
         let rows = table.rows();

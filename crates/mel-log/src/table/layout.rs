@@ -24,7 +24,7 @@ pub use super::row::Column;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout. A reader takes no other one.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -52,8 +52,8 @@ pub const MAX_THREADS_OF_WINDOW: usize = 64;
 pub const MAX_HOLDS: usize = 1024;
 /// The most rows of stacks.
 pub const MAX_STACKS: usize = 16 * 1024;
-/// The most rows of what the processor counted: one for each phase.
-pub const MAX_COUNTED: usize = MAX_PHASES + 1;
+/// The most rows of what the processor counted: one for each phase, and regions in them.
+pub const MAX_COUNTED: usize = 4 * MAX_PHASES;
 /// The most rows of times in regions.
 pub const MAX_TIMES_IN_REGIONS: usize = 8 * 1024;
 /// The most rows of traffic.
@@ -839,7 +839,7 @@ mod tests {
         let layout = checksum::of([documented(false).as_bytes()]);
         assert_eq!(
             (VERSION, layout),
-            (15, 2_967_952_198),
+            (16, 80_091_188),
             "the layout has changed: raise VERSION, and put its checksum here"
         );
     }

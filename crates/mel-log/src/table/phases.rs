@@ -119,7 +119,7 @@ impl TableRows {
 
     /// What the processor counted in these phases; none where it counted nothing, or nothing there.
     pub(super) fn counters(&self, counts: impl Fn(u16) -> bool) -> Option<profile::Counters> {
-        let of_phases = self.counted.iter().filter(|row| row.key != STOPPED && counts(row.key));
+        let of_phases = self.counted.iter().filter(|row| row.key.phase != STOPPED && counts(row.key.phase));
         let mut all = CountedRow::default();
         of_phases.for_each(|row| all.join(row));
         all.profile(self.ticks_per_second)

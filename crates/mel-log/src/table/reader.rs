@@ -137,7 +137,7 @@ pub struct TableRows {
     /// Where the program was outside of MPI, by samples; and how many hundredths of a second each of them stands for.
     pub stacks: Vec<StackRow>,
     pub stack_step: u64,
-    /// What the processor counted, by phase.
+    /// What the processor counted, by phase and region.
     pub counted: Vec<CountedRow>,
     pub sampled: Vec<SampledRow>,
     /// Rows of sampled variables that found no space.

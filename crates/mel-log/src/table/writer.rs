@@ -14,7 +14,7 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
-use super::counted::Counted;
+use super::counted::{Counted, PhaseAndRegion};
 use super::layout::{
     Context, ContextKey, HEADER_BYTES, Header, Hold, HoldRow, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED,
     MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_HOLDS, MAX_INTERVALS, MAX_THREADS, Section, Thread,
@@ -383,13 +383,16 @@ impl ProfileTable {
         self.row(Section::Stacks, index as usize)
     }
 
-    /// Adds the row of what the processor counts in a phase; `None` where there is no space. One thread at a time.
+    /// Adds the row of what the processor counts in a region of a phase; `None` where there is no space. One thread at a time.
     #[cold]
-    pub fn add_counted(&self, phase: u16) -> Option<u32> {
-        self.add_row(Section::Counted, |row: &Counted| row.phase.set(phase.into()))
+    pub fn add_counted(&self, key: PhaseAndRegion) -> Option<u32> {
+        self.add_row(Section::Counted, |row: &Counted| {
+            row.phase.set(key.phase.into());
+            row.region.set(key.region.into());
+        })
     }
 
-    /// The row of a phase, which [`add_counted`](ProfileTable::add_counted) has given.
+    /// The row that [`add_counted`](ProfileTable::add_counted) has given.
     pub fn counted(&self, index: u32) -> &Counted {
         self.row(Section::Counted, index as usize)
     }

@@ -9,7 +9,9 @@ export function duration(seconds, digits = 3) {
   return Number((seconds / scale).toPrecision(digits)) + "\u202f" + unit;
 }
 
-export const count = (value) => value === null ? "none" : Number(value.toFixed(1)).toLocaleString("en").replace(/,/g, "\u202f");
+// A number: a small one with three digits, as a pace has it.
+const digits = (value) => Number(Math.abs(value) < 100 ? value.toPrecision(3) : value.toFixed(1));
+export const count = (value) => value === null ? "none" : digits(value).toLocaleString("en").replace(/,/g, "\u202f");
 export const many = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 export const bytes = (value) => {
   const unit = value >= 1 << 30 ? [1 << 30, "GiB"] : value >= 1 << 20 ? [1 << 20, "MiB"] : value >= 10240 ? [1024, "KiB"] : [1, "B"];

@@ -1,4 +1,5 @@
-//! What the processor counts while the thread that called `MPI_Init*` computes: instructions, cycles, cache misses, for the profile table.
+//! What the processor counts while the thread that called `MPI_Init*` computes: instructions, cycles, cache misses, for the profile table, by
+//! phase and by region of the program.
 //!
 //! Times outside of MPI count, and those in it do not: what a rank does while it waits is in no number. Counters are read where such a time begins
 //! and where it ends, as often as [`spans`] allows: of coarse programs at all calls, of others at some.
@@ -15,14 +16,15 @@ use std::sync::OnceLock;
 use code_samples::counters::{Counters, KINDS, KernelCounters, MadeUp};
 use mel_log::profile::Ended;
 use mel_log::setting::Setting;
-use mel_log::table::ProfileTable;
+use mel_log::table::{PhaseAndRegion, ProfileTable};
 use mpi_functions::Step;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::Clock;
+use rustc_hash::FxHashMap;
 
 use crate::consumer::{Consumer, Parts};
-use crate::phases;
 use crate::state::Run;
+use crate::{phases, regions};
 use spans::{Observed, Spans};
 
 /// What the rates in [`MEL_FAKE_COUNTERS`](mel_log::settings::FAKE_COUNTERS) are called, in the order of all readings.
@@ -41,12 +43,14 @@ struct OfProcessor {
     table: OnceLock<ProfileTable>,
 }
 
+static COUNTS: OnceLock<OfProcessor> = OnceLock::new();
+
 /// The counters, and where the thread is.
 struct Counting {
     counters: Box<dyn Counters>,
     spans: Spans,
-    /// Rows of the table by phase.
-    rows: Vec<(u16, Option<u32>)>,
+    /// Rows of the table.
+    rows: FxHashMap<PhaseAndRegion, Option<u32>>,
 }
 
 /// The consumer, where calls are counted and there are counters.
@@ -55,8 +59,19 @@ pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
     if !parts.config.counters || (made_up.is_none() && KernelCounters::of_this_thread().is_err()) {
         return None;
     }
-    let counters = OfProcessor { clock: Clock::best(), made_up, table: OnceLock::new() };
-    Some(Box::leak(Box::new(counters)))
+    let make = || OfProcessor { clock: Clock::best(), made_up, table: OnceLock::new() };
+    Some(COUNTS.get_or_init(make))
+}
+
+/// The calling thread is about to leave the region that it is in, at `now`: what it has computed counts there.
+#[inline]
+pub(crate) fn leave_region(now: u64) {
+    let (Some(counting), Some(counts)) = (here(), COUNTS.get()) else { return };
+    let outside = counting.spans.is_outside();
+    let left = counts.enters(counting, now);
+    if left.is_err() || (outside && counting.spans.leave(now, &mut *counting.counters).is_err()) {
+        end();
+    }
 }
 
 /// Rates for a rank, of which the later one holds.
@@ -72,15 +87,14 @@ fn rates(list: &str, rank: u64) -> MadeUp {
 }
 
 impl Counting {
-    /// Adds what was observed to the row of a phase.
-    fn add(&mut self, table: &ProfileTable, phase: u16, observed: Observed) {
-        let known = self.rows.iter().find(|(of, _)| *of == phase).map(|(_, row)| *row);
-        let row = known.unwrap_or_else(|| {
-            let row = table.add_counted(phase);
-            self.rows.push((phase, row));
-            row
-        });
-        if let Some(row) = row {
+    /// Adds what was observed to the row of where the thread is.
+    fn add(&mut self, table: &ProfileTable, observed: Observed) {
+        let (phase, region) = (phases::current(), regions::current());
+        let mut row_of = |key| *self.rows.entry(key).or_insert_with(|| table.add_counted(key));
+        // A phase has a row as long as there are any: regions that find no space count in none.
+        let of_phase = row_of(PhaseAndRegion { phase, region: 0 });
+        let of_region = (region != 0).then(|| row_of(PhaseAndRegion { phase, region })).flatten();
+        if let Some(row) = of_region.or(of_phase) {
             table.counted(row).count(observed.ticks, observed.on_processor, observed.counts);
         }
     }
@@ -104,10 +118,10 @@ fn end() -> Option<Box<Counting>> {
 impl OfProcessor {
     /// The thread enters MPI, or the phase that it is in ends.
     #[inline]
-    fn enters(&self, counting: &mut Counting) -> Result<(), spans::Gone> {
-        let observed = counting.spans.enter(self.clock.now().0, &mut *counting.counters)?;
+    fn enters(&self, counting: &mut Counting, now: u64) -> Result<(), spans::Gone> {
+        let observed = counting.spans.enter(now, &mut *counting.counters)?;
         if let (Some(observed), Some(table)) = (observed, self.table.get()) {
-            counting.add(table, phases::current(), observed);
+            counting.add(table, observed);
         }
         Ok(())
     }
@@ -133,13 +147,13 @@ impl Consumer for OfProcessor {
         let Some(mut counters) = counters else { return };
         let clock = self.clock;
         if let Some(spans) = Spans::begin(&mut *counters, clock.microsecond(), || clock.now().0) {
-            COUNTING.set(Box::into_raw(Box::new(Counting { counters, spans, rows: Vec::new() })));
+            COUNTING.set(Box::into_raw(Box::new(Counting { counters, spans, rows: FxHashMap::default() })));
         }
     }
 
     fn phase_ends(&self) {
         if let Some(counting) = here()
-            && self.enters(counting).is_err()
+            && self.enters(counting, self.clock.now().0).is_err()
         {
             end();
         }
@@ -156,7 +170,7 @@ impl Consumer for OfProcessor {
     // Where another thread ends the process, the last time outside of MPI is lost.
     fn finish(&self, _: Ended) {
         if let Some(counting) = here() {
-            let _ = self.enters(counting);
+            let _ = self.enters(counting, self.clock.now().0);
         }
         end();
     }
@@ -184,7 +198,7 @@ impl Hook for OfProcessor {
     #[inline]
     fn enter_in_thread(&self, _: InThread<'_>, _: FunctionId, _: &mut Call<'_>) {
         if let Some(counting) = here()
-            && self.enters(counting).is_err()
+            && self.enters(counting, self.clock.now().0).is_err()
         {
             end();
         }

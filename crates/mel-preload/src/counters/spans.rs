@@ -89,6 +89,11 @@ impl Spans {
         })
     }
 
+    /// Whether the thread is outside of MPI.
+    pub(super) fn is_outside(&self) -> bool {
+        self.is_outside
+    }
+
     /// The thread enters a call: what was observed since it left the last one, if anything was.
     #[inline]
     pub(super) fn enter(&mut self, now: u64, counters: &mut dyn Counters) -> Result<Option<Observed>, Gone> {

@@ -13,6 +13,7 @@ use mpit_events::Clock;
 use super::paths;
 use super::threads::{self, NO_ROW, NO_SPACE, Thread};
 use crate::consumer::{Consumer, Parts};
+use crate::counters;
 use crate::phases::{self, STOPPED};
 use crate::registry::Registry;
 use crate::state::Run;
@@ -65,6 +66,7 @@ fn row(table: &'static ProfileTable, thread: &Thread) -> Option<&'static TimeInR
 pub(super) fn leave(thread: &Thread) -> Option<u64> {
     let (times, table) = counting()?;
     let now = times.clock.now().0;
+    counters::leave_region(now);
     let since = thread.since.replace(0);
     if since != 0
         && let Some(row) = thread.row.take().or_else(|| row(table, thread))

@@ -6,7 +6,7 @@ use crate::profile::attribution::shown_region;
 use crate::profile::efficiency::{Efficiencies, Efficiency, OfPhase, OfRegion};
 use crate::profile::phases::name_of;
 use crate::profile::quantities::run::EFFICIENCY;
-use crate::profile::quantities::{Quantity, cells, heads, numbers};
+use crate::profile::quantities::{Quantity, Unit, cells, heads, numbers};
 use crate::profile::schema::Profile;
 use crate::profile::verdict::Basis;
 
@@ -102,14 +102,22 @@ impl Parts<'_> {
     fn table(&self) -> String {
         let known: Vec<_> = self.known().filter_map(|quantity| quantity.head).collect();
         let kept: Vec<bool> = heads(EFFICIENCY).map(|head| known.contains(&head)).collect();
-        let row = |first: String, cells: Vec<String>, last: [String; 2]| -> Vec<String> {
+        let is_counted = self.of.iter().any(|(.., of)| of.counters.is_some());
+        let row = |first: String, cells: Vec<String>, last: Vec<String>| -> Vec<String> {
             let kept = cells.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(cell, _)| cell);
             std::iter::once(first).chain(kept).chain(last).collect()
         };
-        let header = ["busiest", "rank"].map(str::to_owned);
+        let counted = |cells: [String; 2]| cells.into_iter().filter(|_| is_counted);
+        let header = ["busiest", "rank"].map(str::to_owned).into_iter();
+        let header = header.chain(counted(["instr/cycle", "frequency"].map(str::to_owned))).collect();
         let mut rows = vec![row(self.what.into(), heads(EFFICIENCY).map(str::to_owned).collect(), header)];
         for (name, depth, of) in &self.of {
-            let last = [duration(of.max_computing_s), of.busiest_rank.to_string()];
+            let counters = of.counters.unwrap_or_default();
+            let pace = counters.pace().map(|pace| Unit::Ratio.text(pace)).unwrap_or_default();
+            let frequency =
+                counters.frequency().map(|frequency| Unit::Hertz.text(frequency)).unwrap_or_default();
+            let last = [duration(of.max_computing_s), of.busiest_rank.to_string()].into_iter();
+            let last = last.chain(counted([pace, frequency])).collect();
             let name = format!("{:1$}{name}", "", 2 * depth);
             rows.push(row(name, cells(EFFICIENCY, &[*of]).collect(), last));
         }
