@@ -5,7 +5,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::{Cube, Location, Metric, Node};
+use super::{Cube, Location, Node};
 
 type Out<'w> = Writer<&'w mut Vec<u8>>;
 
@@ -29,7 +29,7 @@ pub fn anchor(cube: &Cube<'_>) -> io::Result<Vec<u8>> {
             let attribute = [("key", *key), ("value", value.as_str())];
             out.create_element("attr").with_attributes(attribute).write_empty()?;
         }
-        out.create_element("metrics").write_inner_content(|out| metrics(out, &cube.metrics))?;
+        out.create_element("metrics").write_inner_content(|out| metrics(out, cube))?;
         out.create_element("program").write_inner_content(|out| program(out, cube))?;
         out.create_element("system").write_inner_content(|out| system(out, cube))?;
         Ok(())
@@ -38,8 +38,8 @@ pub fn anchor(cube: &Cube<'_>) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn metrics(out: &mut Out<'_>, metrics: &[Metric]) -> io::Result<()> {
-    for (number, metric) in metrics.iter().enumerate() {
+fn metrics(out: &mut Out<'_>, cube: &Cube<'_>) -> io::Result<()> {
+    for (number, metric) in cube.metrics.iter().enumerate() {
         let attributes = [("id", &*number.to_string()), ("type", "EXCLUSIVE")];
         out.create_element("metric").with_attributes(attributes).write_inner_content(|out| {
             texts(
@@ -50,7 +50,7 @@ fn metrics(out: &mut Out<'_>, metrics: &[Metric]) -> io::Result<()> {
                     ("dtype", if metric.is_integer() { "UINT64" } else { "DOUBLE" }),
                     ("uom", metric.unit()),
                     ("url", ""),
-                    ("descr", &metric.description()),
+                    ("descr", &metric.description(cube.profile)),
                 ],
             )
         })?;

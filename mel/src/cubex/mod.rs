@@ -57,13 +57,13 @@ impl Metric {
     }
 
     /// What it means; of time and calls, what the program itself has of them.
-    pub fn description(&self) -> String {
+    pub fn description(&self, profile: &Profile) -> String {
         let of_program = match self.name {
             "time" => "; time of the program itself, between MPI_Init and MPI_Finalize, is outside of MPI",
             "visits" => "; the program itself has one in each process",
             _ => "",
         };
-        format!("{}{of_program}; {}", self.quantity.sentence, self.quantity.basis.word(""))
+        format!("{}{of_program}; {}", self.quantity.sentence, self.quantity.basis.word_in(profile))
     }
 }
 

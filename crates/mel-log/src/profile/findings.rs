@@ -49,7 +49,7 @@ pub fn others(profile: &Profile) -> Vec<String> {
         sum.never_received = 0;
     }
     sentences.extend(truth(sum));
-    let counts = profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed));
+    let counts = profile.not_followed();
     sentences.extend(not_followed(counts));
     sentences.extend(sampled(counts));
     sentences

@@ -339,6 +339,14 @@ pub struct Truth {
 }
 
 impl Profile {
+    /// What is not followed, of all ranks together.
+    #[must_use]
+    pub fn not_followed(&self) -> NotFollowed {
+        let of_ranks =
+            self.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed));
+        self.reduced.as_ref().map_or(of_ranks, |reduced| reduced.not_followed)
+    }
+
     /// Name and version of the MPI library, which says more about itself behind them; empty where it is not known.
     #[must_use]
     pub fn mpi_name(&self) -> String {

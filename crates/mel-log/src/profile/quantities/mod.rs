@@ -14,6 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::schema::Profile;
 use super::text::layout::percent;
 use crate::number::{duration, general, size};
 
@@ -99,6 +100,14 @@ impl Basis {
             Basis::Modelled if backend == "peruse" => "observed",
             Basis::Modelled => "modelled",
             Basis::Estimated => "estimated",
+        }
+    }
+
+    /// In a word, in this run: queues in which some receives stand for others are estimated.
+    pub fn word_in(self, profile: &Profile) -> &'static str {
+        match self {
+            Basis::Modelled if profile.not_followed().receives > 0 => Basis::Estimated.word(&profile.backend),
+            _ => self.word(&profile.backend),
         }
     }
 }
@@ -249,6 +258,20 @@ pub fn documentation<R>(catalogue: &[Quantity<R>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queues_in_which_receives_stand_for_others_are_estimated() {
+        use crate::profile::{NotFollowed, RankProfile};
+        let mut profile = Profile { backend: "model".into(), ..Profile::default() };
+        profile.ranks = vec![RankProfile::default()];
+        let words =
+            |profile: &Profile| [Basis::Observed, Basis::Modelled].map(|basis| basis.word_in(profile));
+        assert_eq!(words(&profile), ["observed", "modelled"]);
+        profile.ranks[0].not_followed = NotFollowed { receives: 7, ..NotFollowed::default() };
+        assert_eq!(words(&profile), ["observed", "estimated"]);
+        profile = Profile { backend: "peruse".into(), ..Profile::default() };
+        assert_eq!(words(&profile), ["observed", "observed"]);
+    }
 
     /// Each table of `docs/profile.md` that is made of the catalogue.
     fn tables() -> [(&'static str, String); 13] {

@@ -2,7 +2,7 @@
 
 use super::layout::{table, table_to};
 use crate::profile::quantities::sites::{CALLED, CALLED_IN_SHORT, Part, RECEIVED};
-use crate::profile::quantities::{Quantity, cells, heads};
+use crate::profile::quantities::{Basis, Quantity, cells, heads};
 use crate::profile::schema::Profile;
 use crate::profile::sums::{OfSite, by_site};
 
@@ -49,7 +49,8 @@ pub fn receives(profile: &Profile) -> String {
         cost(b).cmp(&cost(a)).then_with(|| a.site.cmp(&b.site))
     });
     let rows = rows(profile, &sites, ["received from", "MPI function"], RECEIVED, false);
-    let title = "receives that find their messages unexpected, by call site (modelled)";
+    let basis = Basis::Modelled.word_in(profile);
+    let title = format!("receives that find their messages unexpected, by call site ({basis})");
     format!(" {title}\n{}{}", table(&rows, &[0, 1]), more(sites.len()))
 }
 
