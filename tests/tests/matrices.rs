@@ -143,6 +143,43 @@ fn each_phase_has_a_matrix() {
     }
 }
 
+/// What is in a region is in it, without what lies in others within it, and in none twice.
+#[test]
+fn each_region_has_what_is_sent_in_it() {
+    for mpi in &Mpi::all() {
+        for profiled in ["--profile=matrix", "--profile=calls,queues,matrix"] {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let job = Job::new(mpi, 3, compile_special(mpi, "regions_of_messages"));
+            let run = job.under_mel([profiled.as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let lines = report(&output, &["--csv", "--by", "region", "--kind", "p2p"]);
+            let expected = [
+                "phase,region,kind,sender,receiver,messages,bytes",
+                ",(no region),p2p,0,1,10,100",
+                ",(no region),p2p,1,2,10,100",
+                ",(no region),p2p,2,0,10,100",
+                ",halo,p2p,0,1,10,1000",
+                ",halo,p2p,1,2,10,1000",
+                ",halo,p2p,2,0,10,1000",
+                ",halo/inner,p2p,0,1,5,5000",
+                ",halo/inner,p2p,1,2,5,5000",
+                ",halo/inner,p2p,2,0,5,5000",
+            ];
+            assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{} {profiled}", mpi.name);
+            let sums = report(&output, &["--csv", "--by", "region", "--kind", "collective"]);
+            let of_sum = sums.lines().filter(|line| line.starts_with(",sum,collective,"));
+            assert!(of_sum.clone().all(|line| line.ends_with(",10,80")) && of_sum.count() == 6, "{sums}");
+            let table = report(&output, &["--by", "region"]);
+            let line = table.lines().find(|line| line.starts_with(" halo/inner ")).unwrap_or_default();
+            assert!(line.contains(" 15 ") && line.contains("0 to 1: "), "{table}");
+            // All regions together are what goes between ranks.
+            let all = report(&output, &["--csv", "--kind", "p2p"]);
+            assert!(all.lines().any(|line| line == ",MPI_COMM_WORLD,p2p,0,1,25,6100"), "{all}");
+        }
+    }
+}
+
 #[test]
 fn the_matrix_of_very_many_ranks_is_read_from_their_tables() {
     for mpi in &Mpi::all() {

@@ -1,9 +1,10 @@
-//! Which MPI functions traffic belongs to: collective operations by their name; of what the library has moved, the function in which it
-//! did so.
+//! Which MPI functions and regions of the program traffic belongs to: collective operations by their name; of what the library has moved, the
+//! function in which it did so.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use mel_log::profile::attribution::shown_region;
 use mel_log::profile::{Traffic, TrafficKind};
 use serde::Serialize;
 
@@ -28,9 +29,43 @@ pub fn function_of(row: &Traffic) -> &str {
 /// What was moved while no MPI function was under way, in threads of the library's own.
 pub const OUTSIDE: &str = "(outside of MPI)";
 
-/// What belongs to a function.
+/// What traffic is told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// MPI functions.
+    Function,
+    /// Regions of the program: what is in a region, without those in it.
+    Region,
+}
+
+impl By {
+    /// In words, as the head of a column.
+    pub fn head(self) -> &'static str {
+        match self {
+            By::Function => "MPI function",
+            By::Region => "region",
+        }
+    }
+
+    /// As the name of a column in CSV.
+    pub fn column(self) -> &'static str {
+        match self {
+            By::Function => "function",
+            By::Region => "region",
+        }
+    }
+
+    fn of(self, row: &Traffic) -> &str {
+        match self {
+            By::Function => function_of(row),
+            By::Region => shown_region(&row.region),
+        }
+    }
+}
+
+/// What belongs to a function, or a region.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OfFunction<'a> {
+pub struct Named<'a> {
     /// Its name.
     pub name: &'a str,
     /// All that has a sender and a receiver.
@@ -39,11 +74,11 @@ pub struct OfFunction<'a> {
     pub greatest: Option<(u32, u32, Cell)>,
 }
 
-/// What belongs to each function, the greatest bytes first. Messages of ranks to themselves are in it.
-pub fn by_function<'a>(rows: &Rows<'a>, choice: &Choice) -> Vec<OfFunction<'a>> {
+/// What belongs to each function, or region, the greatest bytes first. Messages of ranks to themselves are in it.
+pub fn by_name<'a>(rows: &Rows<'a>, choice: &Choice, by: By) -> Vec<Named<'a>> {
     let mut all = BTreeMap::<&str, BTreeMap<(u32, u32), Cell>>::new();
     for (rank, row) in rows.chosen(choice) {
-        let cells = all.entry(function_of(row)).or_default();
+        let cells = all.entry(by.of(row)).or_default();
         let cell = Cell { messages: row.messages, bytes: row.bytes };
         rows.pairs(rank, row, |from, to| cells.entry((from, to)).or_default().add(cell));
     }
@@ -52,11 +87,11 @@ pub fn by_function<'a>(rows: &Rows<'a>, choice: &Choice) -> Vec<OfFunction<'a>> 
         cells.values().for_each(|cell| total.add(*cell));
         let greatest = cells.iter().max_by_key(|(pair, cell)| (cell.bytes, std::cmp::Reverse(**pair)));
         let greatest = greatest.map(|((from, to), cell)| (*from, *to, *cell));
-        OfFunction { name, total, greatest }
+        Named { name, total, greatest }
     };
-    let mut found: Vec<OfFunction<'a>> = all.into_iter().map(of).collect();
-    found.retain(|function| function.total.messages > 0);
-    found.sort_by_key(|function| std::cmp::Reverse(function.total.bytes));
+    let mut found: Vec<Named<'a>> = all.into_iter().map(of).collect();
+    found.retain(|named| named.total.messages > 0);
+    found.sort_by_key(|named| std::cmp::Reverse(named.total.bytes));
     found
 }
 
@@ -64,7 +99,7 @@ pub fn by_function<'a>(rows: &Rows<'a>, choice: &Choice) -> Vec<OfFunction<'a>> 
 #[derive(Serialize)]
 struct Line<'a> {
     phase: &'a str,
-    function: &'a str,
+    name: &'a str,
     kind: &'a str,
     sender: u32,
     receiver: u32,
@@ -72,25 +107,25 @@ struct Line<'a> {
     bytes: u64,
 }
 
-/// Writes a line of names, then a line for each function and pair of the chosen rows, sorted (RFC 4180). The phase before the first named
+/// Writes a line of names, then a line for each function, or region, and pair of the chosen rows, sorted (RFC 4180). The phase before the first named
 /// one has no name.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn csv(out: impl Write, rows: &Rows<'_>, choice: &Choice) -> io::Result<()> {
+pub fn csv(out: impl Write, rows: &Rows<'_>, choice: &Choice, by: By) -> io::Result<()> {
     let mut groups = BTreeMap::<(u32, &str, TrafficKind), BTreeMap<(u32, u32), Cell>>::new();
     for (rank, row) in rows.chosen(choice) {
-        let cells = groups.entry((row.phase, function_of(row), row.kind)).or_default();
+        let cells = groups.entry((row.phase, by.of(row), row.kind)).or_default();
         let cell = Cell { messages: row.messages, bytes: row.bytes };
         rows.pairs(rank, row, |from, to| cells.entry((from, to)).or_default().add(cell));
     }
     let mut out = mel_log::csv::Writer::without_header(out);
-    out.write_record(["phase", "function", "kind", "sender", "receiver", "messages", "bytes"])?;
-    for ((phase, function, kind), cells) in groups {
+    out.write_record(["phase", by.column(), "kind", "sender", "receiver", "messages", "bytes"])?;
+    for ((phase, name, kind), cells) in groups {
         for ((sender, receiver), cell) in cells {
             out.serialize(Line {
                 phase: rows.profile.phases.get(phase as usize).map_or("", String::as_str),
-                function,
+                name,
                 kind: kind.name(),
                 sender,
                 receiver,
@@ -131,12 +166,12 @@ mod tests {
             ..Profile::default()
         };
         let rows = Rows::of(&profile);
-        let found = by_function(&rows, &Choice::of_kinds(&[Carried]));
+        let found = by_name(&rows, &Choice::of_kinds(&[Carried]), By::Function);
         let bytes: Vec<(&str, u64)> = found.iter().map(|of| (of.name, of.total.bytes)).collect();
         assert_eq!(bytes, [("MPI_Bcast", 103), ("MPI_Wait", 7)]);
         assert_eq!(found[0].greatest.map(|(from, to, _)| (from, to)), Some((0, 1)));
         let mut text = Vec::new();
-        csv(&mut text, &rows, &Choice::of_kinds(&[Carried, CarriedIn])).unwrap();
+        csv(&mut text, &rows, &Choice::of_kinds(&[Carried, CarriedIn]), By::Function).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.starts_with("phase,function,kind,sender,receiver,messages,bytes\n"), "{text}");
         assert!(text.contains("\n,(outside of MPI),carried-in,0,1,1,50\n"), "{text}");

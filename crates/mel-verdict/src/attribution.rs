@@ -8,18 +8,13 @@ use mel_log::table::attributed::OUTSIDE;
 use mel_log::table::layout::STOPPED;
 use mel_log::table::{Arithmetic, AttributedRow, AttributedVariableRow};
 
+use crate::regions;
 use crate::run::Rank;
 
 /// The variables of a rank. `phases` has the places of its phases in the profile; `observes` says whether its queues were observed.
 pub(crate) fn of(rank: &Rank, phases: &[u32], observes: bool) -> Vec<AttributedProfile> {
     let definitions = &rank.rows.definitions;
-    let regions: HashMap<u16, &str> = definitions
-        .iter()
-        .filter_map(|definition| match definition {
-            Definition::Region { number, path } => Some((*number, path.as_str())),
-            _ => None,
-        })
-        .collect();
+    let regions = regions::paths(definitions);
     let variables = definitions.iter().filter_map(|definition| match definition {
         Definition::Attributed { place, name, description, class, object, of_mpi, parts } => {
             let variable = AttributedProfile {

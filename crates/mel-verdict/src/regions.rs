@@ -1,6 +1,6 @@
 //! How long ranks were in the regions of the program, with those that lie in them, and outside of MPI there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mel_log::Definition;
 use mel_log::profile::RegionProfile;
@@ -9,6 +9,15 @@ use mel_log::table::{ContextRow, CountedRow};
 
 use crate::places;
 use crate::run::Rank;
+
+/// The paths of the regions that a rank has defined, by number.
+pub(crate) fn paths(definitions: &[Definition]) -> HashMap<u16, &str> {
+    let defined = |definition| match definition {
+        &Definition::Region { number, ref path } => Some((number, path.as_str())),
+        _ => None,
+    };
+    definitions.iter().filter_map(defined).collect()
+}
 
 /// One region with all that lies in it.
 #[derive(Debug, Default)]
@@ -25,11 +34,7 @@ struct Sum {
 /// The regions of a rank by their paths, each with those in it; what is in none comes first. None where the program has named none, and
 /// where the table does not say what they are called. Without regions in which threads have called MPI whose time is not known.
 pub(crate) fn of(rank: &Rank) -> Vec<RegionProfile> {
-    let defined = |definition| match definition {
-        &Definition::Region { number, ref path } => Some((number, path.as_str())),
-        _ => None,
-    };
-    let mut paths: BTreeMap<u16, &str> = rank.rows.definitions.iter().filter_map(defined).collect();
+    let mut paths = paths(&rank.rows.definitions);
     paths.insert(0, "");
     if rank.rows.regions.iter().any(|row| !paths.contains_key(&row.key.region)) {
         return Vec::new();

@@ -16,7 +16,7 @@ use mel_log::{Definition, Members};
 use super::communicators;
 use super::findings::Rule;
 use super::losses::Losses;
-use super::{attribution, connections, traffic};
+use super::{attribution, connections, regions, traffic};
 
 #[cfg(test)]
 thread_local! {
@@ -401,6 +401,7 @@ impl Run {
                 functions: &defined.functions,
                 communicators: &defined.numbers,
                 phases: &phases,
+                regions: &regions::paths(&rows.definitions),
                 members: &defined.members,
             };
             let traffic = traffic::of(&rows.traffic, &names);

@@ -16,18 +16,20 @@ pub(crate) struct Names<'a> {
     pub(crate) communicators: &'a HashMap<u32, u32>,
     /// Places of phases in the run.
     pub(crate) phases: &'a HashMap<u16, u32>,
+    /// Paths of regions of the rank.
+    pub(crate) regions: &'a HashMap<u16, &'a str>,
     /// World ranks of those whom ranks in a communicator mean: of the remote group, for an intercommunicator.
     pub(crate) members: &'a BTreeMap<u32, Members>,
 }
 
-/// The traffic of a rank, in the order of phases, kinds, communicators and peers. Rows of communicators that are not defined are left out.
+/// The traffic of a rank, in the order of phases, regions, kinds, communicators and peers. Rows of communicators that are not defined are left out.
 pub(crate) fn of(rows: &[TrafficRow], names: &Names<'_>) -> Vec<Traffic> {
     let mut all: BTreeMap<_, (Traffic, BTreeMap<u8, u64>)> = BTreeMap::new();
     let counts = |row: &&TrafficRow| row.messages > 0 && row.key.phase != STOPPED;
     for row in rows.iter().filter(counts) {
         let Some(found) = named(row.key, names) else { continue };
         let key = (
-            (found.phase, found.kind, found.communicator),
+            (found.phase, found.region.clone(), found.kind, found.communicator),
             (found.peer, found.operation.clone(), found.root, found.function.clone()),
         );
         let (traffic, sizes) = all.entry(key).or_insert_with(|| (found, BTreeMap::new()));
@@ -67,6 +69,7 @@ fn named(key: TrafficKey, names: &Names<'_>) -> Option<Traffic> {
     Some(Traffic {
         kind: key.kind,
         phase: names.phases.get(&key.phase).copied().unwrap_or(0),
+        region: names.regions.get(&key.region).map_or_else(String::new, |path| (*path).to_owned()),
         communicator,
         peer,
         operation,
@@ -90,6 +93,7 @@ mod tests {
             functions: &functions,
             communicators: &communicators,
             phases: &phases,
+            regions: &HashMap::from([(4, "main/solve")]),
             members: &members,
         };
         let key = TrafficKey::with_peer(TrafficKind::P2p, 2, 1);

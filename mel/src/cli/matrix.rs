@@ -29,6 +29,8 @@ pub enum By {
     Host,
     /// MPI functions: collective operations, and what was under way as the library moved data.
     Function,
+    /// Regions of the program, as it names them.
+    Region,
     /// Sizes of messages, in powers of two.
     Size,
 }
@@ -59,7 +61,7 @@ pub struct Args {
     /// Only these communicators, by name; wildcards are * and ?
     #[arg(long, value_name = "LIST", requires = "matrix")]
     pub comm: Option<String>,
-    /// Between ranks, between hosts, by MPI function, or how many messages have which size
+    /// Between ranks, between hosts, by MPI function, by region of the program, or how many messages have which size
     #[arg(
         long,
         value_name = "WHAT",
@@ -98,7 +100,8 @@ pub fn run(
     if as_csv {
         let apart = Choice::apart(&rows, asked)?;
         to_stdout(|out| match args.by {
-            By::Function => functions::csv(out, &rows, &apart),
+            By::Function => functions::csv(out, &rows, &apart, functions::By::Function),
+            By::Region => functions::csv(out, &rows, &apart, functions::By::Region),
             By::Size => sizes::csv(out, &rows, &apart),
             By::Rank | By::Host => csv::csv(out, &rows, &apart),
         })?;
@@ -150,13 +153,18 @@ pub fn run(
     }
     let mut text = header(&profile, Some(directory), "");
     let by_host = args.by == By::Host;
+    let named = match args.by {
+        By::Function => Some(functions::By::Function),
+        By::Region => Some(functions::By::Region),
+        By::Rank | By::Host | By::Size => None,
+    };
     text += &tables::matrix::matrix(&tables::matrix::Shown {
         matrix: &matrix,
         hosts: &hosts,
         by_host,
         of,
         kinds: &choice.kinds,
-        functions: (args.by == By::Function).then(|| functions::by_function(&rows, &choice)),
+        named: named.map(|by| (by, functions::by_name(&rows, &choice, by))),
         sizes: (args.by == By::Size).then(|| sizes::by_size(&rows, &choice)),
     });
     for sentence in missing(&profile) {

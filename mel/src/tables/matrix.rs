@@ -4,7 +4,7 @@ use mel_log::number::size;
 use mel_log::profile::TrafficKind;
 use mel_log::profile::text::COLUMNS;
 use mel_log::profile::text::layout::{percent, table, wrapped};
-use mel_traffic::functions::OfFunction;
+use mel_traffic::functions::{By, Named};
 use mel_traffic::sizes::OfSize;
 use mel_traffic::{Cell, Hosts, Matrix, Of};
 
@@ -28,8 +28,8 @@ pub struct Shown<'a> {
     pub of: Of,
     /// The kinds that are in it.
     pub kinds: &'a [TrafficKind],
-    /// What belongs to each MPI function, shown instead of who sends to whom.
-    pub functions: Option<Vec<OfFunction<'a>>>,
+    /// What belongs to each MPI function, or region, shown instead of who sends to whom.
+    pub named: Option<(By, Vec<Named<'a>>)>,
     /// How many messages have which size, shown instead of either.
     pub sizes: Option<Vec<OfSize>>,
 }
@@ -43,8 +43,8 @@ pub fn matrix(shown: &Shown<'_>) -> String {
         return text;
     }
     text.push('\n');
-    if let Some(functions) = &shown.functions {
-        return text + &by_function(functions);
+    if let Some((by, named)) = &shown.named {
+        return text + &by_name(*by, named);
     }
     if let Some(sizes) = &shown.sizes {
         return text + &by_size(sizes);
@@ -59,12 +59,12 @@ pub fn matrix(shown: &Shown<'_>) -> String {
     text
 }
 
-/// A row for each MPI function.
-fn by_function(functions: &[OfFunction<'_>]) -> String {
-    let all = functions.iter().fold(0u64, |sum, function| sum.saturating_add(function.total.bytes));
-    let head = ["MPI function", "messages", "bytes", "of all", "mean size", "the greatest pair"];
+/// A row for each MPI function, or region.
+fn by_name(by: By, all_named: &[Named<'_>]) -> String {
+    let all = all_named.iter().fold(0u64, |sum, named| sum.saturating_add(named.total.bytes));
+    let head = [by.head(), "messages", "bytes", "of all", "mean size", "the greatest pair"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for OfFunction { name, total, greatest } in functions.iter().take(MOST_LINES) {
+    for Named { name, total, greatest } in all_named.iter().take(MOST_LINES) {
         let pair = greatest.map(|(from, to, cell)| format!("{from} to {to}: {}", size(cell.bytes as f64)));
         rows.push(vec![
             (*name).to_owned(),
@@ -76,7 +76,7 @@ fn by_function(functions: &[OfFunction<'_>]) -> String {
         ]);
     }
     let mut text = table(&rows, &[0, 5]);
-    let more = functions.len().saturating_sub(MOST_LINES);
+    let more = all_named.len().saturating_sub(MOST_LINES);
     if more > 0 {
         text += &format!(" and {more} more; --csv has all\n");
     }
@@ -315,8 +315,8 @@ mod tests {
         let kinds = [TrafficKind::P2p, TrafficKind::Collective];
         let between = Matrix::of(&rows, &Choice::of_kinds(&kinds));
         let hosts = Hosts::of(&profile, rows.size());
-        let (functions, sizes) = (None, None);
-        matrix(&Shown { matrix: &between, hosts: &hosts, by_host, of, kinds: &kinds, functions, sizes })
+        let (named, sizes) = (None, None);
+        matrix(&Shown { matrix: &between, hosts: &hosts, by_host, of, kinds: &kinds, named, sizes })
     }
 
     #[test]

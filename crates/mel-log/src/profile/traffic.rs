@@ -97,6 +97,9 @@ pub struct Traffic {
     /// The phase, as a place in the profile's `phases`.
     #[serde(skip_serializing_if = "is_zero")]
     pub phase: u32,
+    /// The region of the program, as a path of names; empty for what is in none, and for what the library has moved.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub region: String,
     /// The communicator, as a place in the profile's `communicators`; absent for files and where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub communicator: Option<u32>,

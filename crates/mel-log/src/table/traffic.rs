@@ -23,6 +23,8 @@ pub struct TrafficKey {
     pub function: u16,
     /// The phase.
     pub phase: u16,
+    /// The region's number in the definitions; 0 for what is in none.
+    pub region: u16,
     /// The thread that writes the row.
     pub thread: u16,
 }
@@ -41,7 +43,7 @@ impl TrafficKey {
 }
 
 row! {
-    /// Communication of one kind with one peer, in one phase, on one communicator, by one thread: 576 bytes, of which a message writes
+    /// Communication of one kind with one peer, in one region of one phase, on one communicator, by one thread: 576 bytes, of which a message writes
     /// two lines.
     #[repr(C, align(64))]
     pub struct Traffic =>
@@ -63,8 +65,8 @@ row! {
     key thread_and_kind: AtomicU32;
     /// The root of a collective operation; negative for none.
     key root: AtomicU32;
-    /// Not used.
-    unused unused: AtomicU32;
+    /// The region's number in the definitions; 0 for what is in none.
+    key region: AtomicU32;
     /// Not used.
     unused unused_too: Column;
     /// Messages by size: empty ones, 1 byte, 2 and 3 bytes, and so on.
@@ -91,6 +93,7 @@ impl Traffic {
             root: self.root.load(Relaxed) as i32,
             function: function_and_phase as u16,
             phase: (function_and_phase >> 16) as u16,
+            region: self.region.load(Relaxed) as u16,
             thread: thread_and_kind as u16,
         })
     }
@@ -101,5 +104,6 @@ impl Traffic {
         self.function_and_phase.store(u32::from(key.phase) << 16 | u32::from(key.function), Relaxed);
         self.thread_and_kind.store((key.kind as u32) << 16 | u32::from(key.thread), Relaxed);
         self.root.store(key.root as u32, Relaxed);
+        self.region.store(key.region.into(), Relaxed);
     }
 }

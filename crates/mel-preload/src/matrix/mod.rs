@@ -16,8 +16,8 @@ use mpit_sources::traffic::{Kind, Store, To, Traffic};
 use rustc_hash::FxHashMap;
 
 use crate::consumer::{Consumer, Parts};
-use crate::phases;
 use crate::registry::Registry;
+use crate::{phases, regions};
 
 pub use carried::Carried;
 use connections::Connections;
@@ -80,7 +80,10 @@ impl Rows {
         let table = self.table.get()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Nothing else adds rows: one thread at a time does.
-        *known.entry(key).or_insert_with(|| table.add_traffic(key))
+        let row = *known.entry(key).or_insert_with(|| table.add_traffic(key));
+        let outer = TrafficKey { region: 0, ..key };
+        // What finds no space counts without its region.
+        row.or_else(|| known.get(&outer).copied().flatten())
     }
 }
 
@@ -110,7 +113,8 @@ impl Store for Rows {
             self.registry.define_function(function as u16);
             function as u16
         });
-        self.of(TrafficKey { kind, communicator, peer: to.peer, root: to.root, function, phase, thread })
+        let (region, peer, root) = (regions::current(), to.peer, to.root);
+        self.of(TrafficKey { kind, communicator, peer, root, function, phase, region, thread })
     }
 
     #[inline(always)]
@@ -122,6 +126,8 @@ impl Store for Rows {
 
     #[inline(always)]
     fn epoch(&self) -> u32 {
-        u32::from(phases::current()) << 1 | u32::from(self.table.get().is_some())
+        // Phases have eight bits.
+        let region = u32::from(regions::current());
+        u32::from(phases::current()) << 17 | region << 1 | u32::from(self.table.get().is_some())
     }
 }

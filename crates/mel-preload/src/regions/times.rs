@@ -93,9 +93,9 @@ pub(super) fn enter(thread: &Thread, now: u64, begun: bool) {
     }
 }
 
-/// The consumer, where calls are counted.
+/// The consumer, where calls are counted, or who sends what to whom.
 pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
-    if !parts.config.call_profile {
+    if !parts.config.call_profile && !parts.config.matrix {
         super::abandon();
         return None;
     }
