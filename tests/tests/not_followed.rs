@@ -152,6 +152,53 @@ fn a_world_that_comes_later_is_followed_too() {
 }
 
 #[test]
+fn what_stands_for_the_world_may_be_freed() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((_, profile)) = run(mpi, "sessions", &["freed"]) else { continue };
+        let profile = profile.expect("each rank leaves a table");
+        assert_eq!(counts(&profile), [0, 0, 0], "{}", mpi.name);
+        assert_eq!(profile.total("truth.matched"), 60, "{}", mpi.name);
+    }
+}
+
+/// All is one run, which ends with MPI_Finalize.
+#[test]
+fn a_world_may_come_when_the_sessions_are_closed() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((run, profile)) = run(mpi, "sessions", &["closed"]) else { continue };
+        let profile = profile.expect("rank 0 leaves a profile");
+        assert_eq!(counts(&profile), [0, 0, 0], "{}", mpi.name);
+        assert_eq!(profile.total("truth.matched"), 80, "{}: {}", mpi.name, run.stderr);
+        run.expect(!run.stderr.contains("a program of sessions"), "it has a world at its end");
+        for rank in [0, 1] {
+            let (run_s, computing_s) =
+                (profile.seconds(rank, "run_s"), profile.seconds(rank, "budget.computing_s"));
+            assert!(computing_s > 0.09 && computing_s < run_s, "{}: {computing_s} of {run_s}", mpi.name);
+        }
+    }
+}
+
+/// Two threads make a communicator of all processes each, in another order on each rank: none of them may be misled by what MEL does there.
+#[test]
+fn threads_that_make_their_worlds_at_once_are_not_hurt() {
+    // Open MPI 5 comes to no end.
+    for mpi in Mpi::all_and_newer().iter().filter(|mpi| !mpi.name.starts_with("openmpi")) {
+        let program = compile_special(mpi, "sessions_in_threads");
+        let plain = Job::new(mpi, 2, &program).run();
+        if plain.code != Some(0) || plain.stdout != "OK\n" {
+            eprintln!("skipped: {}: {} {}", mpi.name, plain.stdout, plain.stderr);
+            continue;
+        }
+        for _ in 0..5 {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let run = Job::new(mpi, 2, &program).under_mel(["-o".as_ref(), output.as_os_str()]).run();
+            run.expect(run.code == Some(0) && run.stdout == plain.stdout, mpi.name);
+        }
+    }
+}
+
+#[test]
 fn sessions_without_all_processes_are_not_measured() {
     for mpi in &Mpi::all_and_newer() {
         let Some((run, profile)) = run(mpi, "sessions", &["part"]) else { continue };

@@ -355,6 +355,26 @@ mod tests {
         unsafe { libc::close(number) };
     }
 
+    /// Where the processor has counters that the program may read: they are read so, and agree with the kernel also after some work.
+    #[test]
+    fn what_is_read_without_the_kernel_is_what_the_kernel_says() {
+        let Ok(counters) = KernelCounters::of_this_thread() else { return };
+        let may = std::fs::read_to_string("/sys/bus/event_source/devices/cpu/rdpmc");
+        if !cfg!(target_arch = "x86_64") || may.is_ok_and(|may| may.trim() == "0") || counters.ask().is_none()
+        {
+            return;
+        }
+        assert!(counters.first.is_some(), "what was read at the start did not agree");
+        for _ in 0..1000 {
+            let before = counters.ask().unwrap();
+            (0..1000u64).for_each(|number| {
+                std::hint::black_box(number);
+            });
+            let Some(now) = counters.look() else { continue };
+            assert!(lies_between(&now, &before, &counters.ask().unwrap()), "{now:?} after {before:?}");
+        }
+    }
+
     #[test]
     fn no_descriptor_stays_behind() {
         // Another test may open some at the same time: what is opened here is counted where there is one thread alone.

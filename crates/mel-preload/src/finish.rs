@@ -205,7 +205,7 @@ pub(super) extern "C" fn at_exit() {
         {
             write_text(session, run);
         }
-        if session.abi.has_adopted_a_world() && session.open_sessions.load(Ordering::Acquire) == 0 {
+        if session.abi.has_adopted_a_world() && session.closed_at.load(Ordering::Acquire) != 0 {
             return leave_sessions(session);
         }
         // Ranks whose launcher ends them run this too: one line, from the first rank.
@@ -246,8 +246,8 @@ pub(super) fn expect_no_world() {
                 && mel_log::launcher::is_first_rank()
             {
                 warn(
-                    "the program used MPI sessions, never called MPI_Init, and made no communicator of all processes, \
-                     so nothing was measured; what is followed begins with either",
+                    "the program used MPI sessions, never called MPI_Init, and made no communicator of all processes \
+                     that the launcher says it has started, so nothing was measured; what is followed begins with either",
                 );
             }
         });

@@ -116,7 +116,8 @@ impl Policies {
             };
             let object = match variable.bind {
                 BindKind::None => None,
-                BindKind::Comm => Some(world.word()),
+                // What stands for the world may be freed.
+                BindKind::Comm if !self.abi.has_adopted_a_world() => Some(world.word()),
                 _ => continue,
             };
             if let Some(bound) = reading.bind(&variable, object) {

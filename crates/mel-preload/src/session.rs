@@ -110,25 +110,77 @@ impl Session {
     /// A session has a communicator. Where it has all processes that were started, and there is no `MPI_COMM_WORLD`, it stands for
     /// that: all of them are here, and begin together.
     fn adopt(&'static self, comm: Comm) {
-        let is_possible = self.config.measures() && self.run.get().is_none() && !questions::world_is_there();
-        if !is_possible || self.over.load(Ordering::Acquire) || comm == self.abi.constants.comm_null {
+        static CLAIMED: AtomicBool = AtomicBool::new(false);
+        if !self.config.measures() || comm == self.abi.constants.comm_null {
             return;
         }
         let started = Place::here().map_or(Some(1), |place| place.size);
         let size = questions::comm_size(comm).ok().and_then(|size| u64::try_from(size).ok());
-        if started.is_none() || started != size || self.abi.adopt_world(comm).is_err() {
+        if started.is_none() || started != size {
             return;
         }
-        Session::with_others(|| self.begin_or_end(FunctionId::Session_init));
+        let is_over = self.run.get().is_some() || self.over.load(Ordering::Acquire);
+        let is_possible = !is_over && !questions::world_is_there();
+        let claims = is_possible && !CLAIMED.swap(true, Ordering::AcqRel);
+        // Threads may make several at a time, in any order: all members of each take part here, and of one all or none claim it.
+        let mut all = [0];
+        let agreed = pmpi::allreduce(&[i32::from(claims)], &mut all, self.abi.constants.min, comm);
+        if agreed.is_err() || all == [0] {
+            CLAIMED.fetch_and(!claims, Ordering::AcqRel);
+            return;
+        }
+        self.abi.adopt_world(comm);
+        Session::with_others(|| {
+            self.know_the_mpi();
+            self.begin_or_end(FunctionId::Session_init);
+        });
+    }
+
+    /// A session is open from now on.
+    fn session_begins(&'static self) {
+        self.without_world();
+        self.go_on();
     }
 
     /// A session is about to end. The run of a program without a world ends with its last one, as far as can be known.
     fn session_ends(&self) {
-        let last =
-            self.open_sessions.fetch_update(Ordering::AcqRel, Ordering::Acquire, |open| open.checked_sub(1));
-        if last == Ok(1) {
-            self.closed_at.store(Clock::best().now().0, Ordering::Release);
+        let one_less = |open: u32| open.checked_sub(1);
+        let last = self.open_sessions.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
+        if last == Ok(1) && self.abi.has_adopted_a_world() {
+            if let Some(native) = self.native() {
+                native.finish();
+            }
+            self.close();
         }
+    }
+
+    /// Nothing is counted from now on, as far as can be known.
+    fn close(&self) {
+        asked::ask(Asked::Stop);
+        let table = self.run.get().and_then(|run| run.table.as_ref());
+        let now = table.map_or_else(|| Clock::best().now().0, |table| table.header().phase_since.get());
+        self.closed_at.store(now, Ordering::Release);
+    }
+
+    /// It has not been the end.
+    fn go_on(&self) {
+        if self.closed_at.swap(0, Ordering::AcqRel) != 0 {
+            asked::ask(Asked::Start);
+        }
+    }
+
+    /// There is `MPI_COMM_WORLD`, where another communicator stood for it.
+    fn world_comes(&self) {
+        let (world, Some(run)) = (self.abi.constants.comm_world, self.run.get()) else { return };
+        let is_same =
+            questions::comm_rank(world) == Ok(run.rank) && questions::comm_size(world) == Ok(run.size);
+        let mut all = [0];
+        let agreed = pmpi::allreduce(&[i32::from(is_same)], &mut all, self.abi.constants.min, world);
+        if agreed.is_ok() && all == [1] {
+            self.abi.return_to_world();
+        }
+        self.queue_events.model().follow_late_world();
+        self.go_on();
     }
 
     fn set_threads(&self) {
@@ -144,11 +196,7 @@ impl Session {
 
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&'static self, function: FunctionId) {
-        let _ = self.native.set(self.native_at(Moment::AfterInit));
-        if let Some(list) = &self.config.set {
-            let first = questions::comm_rank(self.abi.world()).is_ok_and(|rank| rank == 0);
-            settings::apply(list, settings::Whose::Mpi, first);
-        }
+        self.know_the_mpi();
         if !self.config.measures() {
             self.consumers.iter().for_each(|consumer| consumer.start(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
@@ -159,6 +207,15 @@ impl Session {
             return tools::begin(self);
         }
         self.begin_or_end(function);
+    }
+
+    /// What the MPI has of its own, and what is set of it.
+    fn know_the_mpi(&self) {
+        let _ = self.native.set(self.native_at(Moment::AfterInit));
+        if let Some(list) = &self.config.set {
+            let first = questions::comm_rank(self.abi.world()).is_ok_and(|rank| rank == 0);
+            settings::apply(list, settings::Whose::Mpi, first);
+        }
     }
 
     fn begin_or_end(&'static self, function: FunctionId) {
@@ -414,7 +471,7 @@ impl Hook for Session {
         match call {
             Call::Session_finalize(_) => session.session_ends(),
             // What stands for the world may have been freed: the ranks end one by one, with their processes.
-            Call::Finalize(_) if self.abi.has_adopted_a_world() => {}
+            Call::Finalize(_) if self.abi.has_adopted_a_world() => session.close(),
             Call::Finalize(_) => {
                 // Where files may not grow, writing fails; the program is not ended by the signal.
                 signals::without_signal(libc::SIGXFSZ, || {
@@ -437,14 +494,14 @@ impl Hook for Session {
         let Some(session) = Session::get() else { return };
         match call {
             _ if code != self.abi.constants.success => {}
-            Call::Session_init(_) => session.without_world(),
+            Call::Session_init(_) => session.session_begins(),
             // SAFETY: MPI has filled the new handle, because the call succeeded.
             Call::Comm_create_from_group(a) => session.adopt(unsafe { a.newcomm.read() }),
             Call::Init(_) | Call::Init_thread(_) if session.run.get().is_none() => {
                 Session::with_others(|| session.begin(function));
             }
             Call::Init(_) | Call::Init_thread(_) if self.abi.has_adopted_a_world() => {
-                session.queue_events.model().follow_late_world();
+                Session::with_others(|| session.world_comes());
             }
             _ => {}
         }

@@ -101,7 +101,10 @@ fn end_job() -> ! {
             thread::sleep(END);
             end_process()
         });
-        let _ = mpi_intercept::untracked(|| pmpi::abort(session.abi.world(), EXIT_CODE));
+        let world = session.abi.world();
+        if world != session.abi.constants.comm_null {
+            let _ = mpi_intercept::untracked(|| pmpi::abort(world, EXIT_CODE));
+        }
     }
     end_process()
 }

@@ -322,8 +322,9 @@ impl ToolVar {
             "nothing" => Some(std::ptr::null_mut()),
             "communicator" => {
                 let place: *mut c_void = world.as_mut_ptr().cast();
+                let abi = Abi::current().filter(|abi| abi.has_a_world())?;
                 // SAFETY: room for the widest handle.
-                unsafe { HandlePtr::<Comm>::new(place).set(0, Abi::current()?.constants.comm_world) };
+                unsafe { HandlePtr::<Comm>::new(place).set(0, abi.world()) };
                 Some(place)
             }
             _ => None,

@@ -208,6 +208,16 @@ impl Comms {
         self.comms.get_mut(place)?.take()
     }
 
+    /// Another communicator of the same processes, with the same ranks, by its handle.
+    pub(crate) fn another_of_same(&self, handle: usize) -> Option<usize> {
+        let public = |place: &usize| Some(self.comms.get(*place)?.as_ref()?.public);
+        let group = self.places.get(&handle).and_then(public)?.group;
+        let others = self.places.iter().filter(|(other, _)| **other != handle);
+        let mut same =
+            others.filter(|(_, place)| public(place).is_some_and(|of| of.group == group && !of.inter));
+        same.next().map(|(other, _)| *other)
+    }
+
     /// A number for processes of which it is not known that another communicator has the same.
     pub(crate) fn another_group(&mut self) -> u64 {
         self.groups += 1;

@@ -179,6 +179,18 @@ fn from_group(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>
     by_members(tracker, frame, new, tag);
 }
 
+/// A communicator is about to be freed. Where it stands for the world another one of the same processes does from now on, if there is one.
+pub(crate) fn is_freed(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
+    let abi = tracker.abi;
+    if !abi.has_adopted_a_world() || handle != abi.world().word() {
+        return;
+    }
+    match tracker.with_state(frame, |work, _| work.state.comms.another_of_same(handle)).flatten() {
+        Some(other) => abi.adopt_world(Comm(other)),
+        None => abi.lose_world(),
+    }
+}
+
 /// A communicator that is not followed.
 fn leave_alone(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>) {
     // SAFETY: MPI has filled the new handle, because the call succeeded.

@@ -317,11 +317,13 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.catch_up(frame);
             // SAFETY: the application's in-out argument: one handle.
             frame.call.handle = unsafe { a.comm.read() }.word();
+            communicators::is_freed(tracker, frame, frame.call.handle);
         }
         Call::Comm_disconnect(a) => {
             tracker.catch_up(frame);
             // SAFETY: the application's in-out argument: one handle.
             frame.call.handle = unsafe { a.comm.read() }.word();
+            communicators::is_freed(tracker, frame, frame.call.handle);
         }
         _ => communicators::enter(tracker, frame),
     }

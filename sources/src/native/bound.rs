@@ -38,8 +38,8 @@ impl NativeEvents {
             }
             let mut handle = token.0;
             let one = Arc::new(Heard::new(native, object));
-            // SAFETY: it stays where it is until its registration has ended (`forget`), and the MPI reads the handle, of whichever
-            // width, during the call.
+            // SAFETY: it stays where it is, also when its registration has ended (`forget`); the MPI reads the handle, of whichever width,
+            // during the call.
             if unsafe { self.register(&one, (&raw mut handle).cast()) } {
                 heard.push(one);
             }
@@ -63,10 +63,8 @@ impl NativeEvents {
 
     fn forget(&self, heard: Arc<Heard>) {
         self.unregister(&heard);
-        if !self.is_alone() {
-            // Another thread may be in its callback.
-            std::mem::forget(heard);
-        }
+        // A thread, of the MPI's too, may be in its callback, and the MPI may refuse to end it: some bytes stay.
+        std::mem::forget(heard);
     }
 
     /// The one of this registration.

@@ -296,8 +296,8 @@ impl NativeEvents {
     /// Registers with the MPI; whether that has succeeded.
     ///
     /// # Safety
-    /// `heard` stays where it is until it is [unregistered](NativeEvents::unregister) and no callback is under way;
-    /// `object` is null, or the address of a handle of the kind that its type is bound to.
+    /// `heard` stays where it is for the life of the process, unless this fails; `object` is null, or the address of a handle of the kind
+    /// that its type is bound to.
     unsafe fn register(&self, heard: &Heard, object: *mut c_void) -> bool {
         let no_info = self.abi.constants.info_null.word();
         let mut registration = 0;

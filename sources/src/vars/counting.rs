@@ -6,7 +6,7 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use mpi_abi::questions::{self, world_is_there};
+use mpi_abi::questions;
 use mpi_abi::{Abi, Comm, Datatype, Handle};
 use mpi_functions::Direction;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
@@ -60,7 +60,7 @@ impl Counting {
 impl Store for Counting {
     fn communicator(&self, handle: u64) -> Option<Communicator> {
         let handle = usize::try_from(handle).ok()?;
-        if !world_is_there() {
+        if !self.abi.has_a_world() {
             return None;
         }
         // From now on it must be seen when the communicator is freed. That it cannot, starting says.
@@ -92,10 +92,10 @@ impl Store for Counting {
 
     fn everything(&self) -> Everything {
         let mut state = locked(self.state);
-        let runs = world_is_there();
+        let runs = self.abi.has_a_world();
         if runs {
             // What a file is named after.
-            let _ = state.communicator(self.abi, self.abi.constants.comm_world.word());
+            let _ = state.communicator(self.abi, self.abi.world().word());
         }
         let mut everything = state.counts.everything();
         // Of those that were freed only what was done on them matters.

@@ -22,7 +22,7 @@ impl Known {
         if let Some(&id) = self.communicators.get(&handle) {
             return Some(id);
         }
-        let world = abi.constants.comm_world.word();
+        let world = abi.world().word();
         // The world is the first one.
         if handle != world && counts.group(WORLD).is_none() {
             self.communicator(abi, counts, world)?;
@@ -41,7 +41,7 @@ impl Known {
     /// The rank in `MPI_COMM_WORLD` of a process of a window; negative where it has none.
     pub(super) fn of_window(&mut self, abi: &Abi, counts: &mut Counts, handle: usize, rank: i32) -> i32 {
         // By the world's ranks it is known which process is this one.
-        let _ = self.communicator(abi, counts, abi.constants.comm_world.word());
+        let _ = self.communicator(abi, counts, abi.world().word());
         let ranks =
             self.windows.entry(handle).or_insert_with(|| window_ranks(abi, handle).unwrap_or_default());
         usize::try_from(rank).ok().and_then(|rank| ranks.get(rank)).copied().unwrap_or(-1)

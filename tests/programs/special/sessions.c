@@ -1,10 +1,15 @@
 /* Messages in communicators that are made from a session, without MPI_Init or, with the argument `world`, after it. In each, every
- * rank receives ROUNDS messages from its left neighbour. With `late` MPI_Init comes after that, and the same in MPI_COMM_WORLD; with
+ * rank receives ROUNDS messages from its left neighbour. With `freed` the first one is freed before that, and the ring is also in one that is
+ * split from its duplicate. With `closed` MPI_Init comes when all is freed and the session has ended, and the ring in MPI_COMM_WORLD and one
+ * that is split from it. With `late` MPI_Init comes after that, and the same in MPI_COMM_WORLD; with
  * `part` no communicator has all processes. With `fewer`, and these, there is none that MPI_Comm_create_group makes, in which MPICH
  * 4.0 crashes without MPI_Init. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ROUNDS = 10 };
 
@@ -49,22 +54,47 @@ int main(int argc, char **argv)
         MPI_Comm_create_group(comm, group, 7, &of_group);
     else
         MPI_Comm_dup(comm, &of_group);
-    int rank, any = 0;
+    int rank, any = 0, wrong = 0;
     MPI_Comm_rank(comm, &rank);
-    int wrong = ring(comm) + ring(of_group);
+    if (!strcmp(how, "freed")) {
+        MPI_Comm split;
+        MPI_Comm_free(&made);
+        MPI_Comm_split(comm, 0, rank, &split);
+        wrong += ring(split);
+        MPI_Comm_free(&split);
+    }
+    wrong += ring(comm) + ring(of_group);
     if (!strcmp(how, "late")) {
         MPI_Init(&argc, &argv);
         wrong += ring(MPI_COMM_WORLD);
     }
     MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, comm);
-    if (rank == 0)
+    /* Of communicators of one process each there are several first ones. */
+    const char *first[] = {getenv("PMI_RANK"), getenv("OMPI_COMM_WORLD_RANK")};
+    int is_first = rank == 0;
+    for (int each = 0; each < 2; each++)
+        is_first = is_first && (!first[each] || !strcmp(first[each], "0"));
+    if (is_first)
         puts(any ? "wrong" : "OK");
     fflush(stdout);
     MPI_Comm_free(&of_group);
     MPI_Comm_free(&comm);
-    MPI_Comm_free(&made);
+    if (made != MPI_COMM_NULL)
+        MPI_Comm_free(&made);
     MPI_Group_free(&group);
     MPI_Session_finalize(&session);
+    if (!strcmp(how, "closed")) {
+        MPI_Comm split;
+        struct timespec moment = {0, 100000000};
+        MPI_Init(&argc, &argv);
+        MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &split);
+        wrong = ring(MPI_COMM_WORLD) + ring(split);
+        nanosleep(&moment, 0);
+        MPI_Comm_free(&split);
+        MPI_Finalize();
+        if (wrong)
+            puts("wrong");
+    }
     if (!strcmp(how, "world") || !strcmp(how, "late"))
         MPI_Finalize();
 #else

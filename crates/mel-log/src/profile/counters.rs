@@ -46,9 +46,12 @@ impl Counters {
         quotient(1000.0 * self.cache_misses? as f64, self.instructions as f64)
     }
 
-    /// Those of several together; none where nobody has any. What one of them lacks all lack.
+    /// Those of several together; none where nobody has any. One that lacks a number, which is how zero is kept, adds nothing to it.
     pub fn sum(all: impl IntoIterator<Item = Counters>) -> Option<Counters> {
-        let both = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);
+        let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
         all.into_iter().reduce(|one, other| Counters {
             observed_s: one.observed_s + other.observed_s,
             on_processor_s: one.on_processor_s + other.on_processor_s,

@@ -33,9 +33,12 @@ row! {
 pub struct PhaseAndRegion {
     /// The phase.
     pub phase: u16,
-    /// The region's number in the definitions; 0 for what is in none.
+    /// The region's number in the definitions; 0 for what is in none, [`NO_SPACE`] for what found no space of its own.
     pub region: u16,
 }
+
+/// The region of what was counted in regions of a phase that found no space.
+pub const NO_SPACE: u16 = u16::MAX;
 
 impl Counted {
     /// What it stands for.

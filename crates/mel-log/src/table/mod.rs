@@ -38,7 +38,7 @@ pub use attributed::{
     Arithmetic, Attributed, AttributedContextRow, AttributedRow, AttributedVariable, AttributedVariableRow,
 };
 pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
-pub use counted::{Counted, CountedRow, PhaseAndRegion};
+pub use counted::{Counted, CountedRow, NO_SPACE, PhaseAndRegion};
 pub use layout::{
     Column, Context, ContextKey, ContextRow, Header, Hold, HoldKind, HoldRow, Interval, IntervalKind,
     IntervalRow, Section, Thread, ThreadRow, Wait, WaitKey, WaitRow,

@@ -16,7 +16,8 @@ use std::sync::OnceLock;
 use code_samples::counters::{Counters, KINDS, KernelCounters, MadeUp};
 use mel_log::profile::Ended;
 use mel_log::setting::Setting;
-use mel_log::table::{PhaseAndRegion, ProfileTable};
+use mel_log::table::layout::MAX_COUNTED_IN_REGIONS;
+use mel_log::table::{NO_SPACE, PhaseAndRegion, ProfileTable};
 use mpi_functions::Step;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::Clock;
@@ -51,6 +52,8 @@ struct Counting {
     spans: Spans,
     /// Rows of the table.
     rows: FxHashMap<PhaseAndRegion, Option<u32>>,
+    /// How many of them are of a region.
+    in_regions: usize,
 }
 
 /// The consumer, where calls are counted and there are counters.
@@ -89,12 +92,19 @@ fn rates(list: &str, rank: u64) -> MadeUp {
 impl Counting {
     /// Adds what was observed to the row of where the thread is.
     fn add(&mut self, table: &ProfileTable, observed: Observed) {
-        let (phase, region) = (phases::current(), regions::current());
-        let mut row_of = |key| *self.rows.entry(key).or_insert_with(|| table.add_counted(key));
-        // A phase has a row as long as there are any: regions that find no space count in none.
-        let of_phase = row_of(PhaseAndRegion { phase, region: 0 });
-        let of_region = (region != 0).then(|| row_of(PhaseAndRegion { phase, region })).flatten();
-        if let Some(row) = of_region.or(of_phase) {
+        let key = PhaseAndRegion { phase: phases::current(), region: regions::current() };
+        self.add_at(table, key, observed);
+    }
+
+    /// Adds what was observed to the row of a phase and region, or of what finds no space in the phase.
+    fn add_at(&mut self, table: &ProfileTable, mut key: PhaseAndRegion, observed: Observed) {
+        if key.region != 0 && !self.rows.contains_key(&key) {
+            // Each phase has two rows beside those of regions.
+            let has_space = self.in_regions < MAX_COUNTED_IN_REGIONS;
+            self.in_regions += usize::from(has_space);
+            key.region = if has_space { key.region } else { NO_SPACE };
+        }
+        if let Some(row) = *self.rows.entry(key).or_insert_with(|| table.add_counted(key)) {
             table.counted(row).count(observed.ticks, observed.on_processor, observed.counts);
         }
     }
@@ -147,7 +157,12 @@ impl Consumer for OfProcessor {
         let Some(mut counters) = counters else { return };
         let clock = self.clock;
         if let Some(spans) = Spans::begin(&mut *counters, clock.microsecond(), || clock.now().0) {
-            COUNTING.set(Box::into_raw(Box::new(Counting { counters, spans, rows: FxHashMap::default() })));
+            COUNTING.set(Box::into_raw(Box::new(Counting {
+                counters,
+                spans,
+                rows: FxHashMap::default(),
+                in_regions: 0,
+            })));
         }
     }
 
@@ -217,7 +232,29 @@ impl Hook for OfProcessor {
 
 #[cfg(test)]
 mod tests {
+    use mel_log::table::Identity;
+
     use super::*;
+
+    #[test]
+    fn many_regions_take_no_phase_its_row() {
+        let table =
+            ProfileTable::in_memory(&Identity { ticks_per_second: 1000, ..Identity::default() }).unwrap();
+        let mut counters = MadeUp { rates: [1e9, 0.0, 0.0] };
+        let spans = Spans::begin(&mut counters, 1, || 0).unwrap();
+        let (counters, rows) = (Box::new(counters), FxHashMap::default());
+        let mut counting = Counting { counters, spans, rows, in_regions: 0 };
+        let observed = Observed { ticks: 10, on_processor: 10, counts: [7, 0, 0] };
+        for phase in 0..100 {
+            (0..60).for_each(|region| counting.add_at(&table, PhaseAndRegion { phase, region }, observed));
+        }
+        let rows = table.rows();
+        let of = |region: u16| rows.counted.iter().filter(|row| row.key.region == region).count();
+        assert_eq!((of(0), of(1), of(59)), (100, 9, 8), "each phase has its own");
+        assert!(of(NO_SPACE) > 90);
+        let all: u64 = rows.counted.iter().map(|row| row.instructions).sum();
+        assert_eq!(all, 100 * 60 * 7, "nothing is lost");
+    }
 
     #[test]
     fn rates_are_for_all_ranks_or_for_some() {

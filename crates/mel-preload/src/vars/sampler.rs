@@ -303,7 +303,7 @@ impl Sampler {
                 }
                 let word = (object.kind != BindKind::None).then_some(object.word);
                 let Some(bound) = known.reading.bind(variable, word) else { continue };
-                let is_whole = *object == NOTHING || object.word == self.abi.constants.comm_world.word();
+                let is_whole = *object == NOTHING || object.word == self.abi.world().word();
                 let definition = define(name_of(*object));
                 let of = (object.kind, object.word);
                 made.push(Arc::new(Series::new(definition, variable, of, is_whole, bound)));

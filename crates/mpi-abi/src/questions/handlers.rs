@@ -28,7 +28,8 @@ pub fn with_errors_returned<R>(ask: impl FnOnce() -> Result<R>) -> Result<R> {
 /// Runs `f` with errors on the communicator of all processes coming back as codes, also while a panic unwinds. For the exit of `MPI_Init*` and the entry of
 /// `MPI_Finalize`, when no other thread of the program calls MPI (MPI-5.0, 11.2).
 pub fn returning_errors<R>(f: impl FnOnce() -> R) -> R {
-    let _world = abi().and_then(|abi| Exchanged::new(abi, abi.world()));
+    let _world =
+        abi().ok().filter(|abi| abi.has_a_world()).and_then(|abi| Exchanged::new(abi, abi.world()).ok());
     f()
 }
 
