@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use mel_tests::artifacts::{built, fresh_dir, mel};
-use mel_tests::{Job, Mpi, compile_special};
+use mel_tests::{Job, Mpi, Program, compile_preloadable, compile_special};
 use serde_json::Value;
 
 /// The lines about variables, but for those of MEL.
@@ -134,5 +134,35 @@ fn mel_vars_has_the_variables_before_mpi_init_with_the_values_of_the_environment
             (&"5000".into(), &is_open_mpi.into()),
             "{found}"
         );
+    }
+}
+
+/// Of a variable with several elements all are set, or none.
+#[test]
+fn a_variable_of_the_mpis_with_several_elements_is_set_as_a_whole() {
+    for mpi in &Mpi::all() {
+        let library = compile_preloadable(mpi, "limits");
+        for (value, told, printed) in [
+            ("4,5,6", "mock_limits=4,5,6: set", "limits: 4,5,6"),
+            (
+                "4",
+                "mock_limits=4: not set, it is 1,2,3 (MPI_INT): it has 3 elements, and 1 are given",
+                "limits: 1,2,3",
+            ),
+        ] {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let set = format!("mock_limits={value}");
+            // The MPI itself has none of this name.
+            let options = ["--no-strict", "--set", &set, "-o"].map(std::ffi::OsStr::new);
+            let job = Job::new(mpi, 1, Program::named("selfsend").compile(mpi)).env("LD_PRELOAD", &library);
+            let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
+            run.expect(
+                run.code == Some(0) && run.stdout.contains(printed),
+                &format!("{}: {value}", mpi.name),
+            );
+            let said = run.stderr.replace("\n      ", " ");
+            run.expect(said.contains(told), &format!("{}: {told}", mpi.name));
+        }
     }
 }

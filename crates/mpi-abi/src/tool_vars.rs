@@ -297,7 +297,8 @@ impl ToolVar {
     /// Writes a control variable.
     ///
     /// # Errors
-    /// MPI's own, where it does not take the value; [`Error::NoValue`] where the text is no value of this type.
+    /// MPI's own, where it does not take the value; [`Error::NoValue`] where the text is no value of this type, [`Error::Elements`]
+    /// where it has more elements than the variable, or fewer.
     pub fn write(&self, text: &str) -> Result<()> {
         let mut world = [0usize; 1];
         let object = self.object(&mut world).ok_or(Error::NoValue)?;
@@ -309,7 +310,7 @@ impl ToolVar {
             &raw mut count => *mut c_int,
         ))?;
         let mut room = self.room(count);
-        let written = self.fill(&mut room, text).ok_or(Error::NoValue).and_then(
+        let written = self.fill(&mut room, text, count).and_then(
             |()| call!("MPI_T_cvar_write", (handle => usize, room.as_ptr().cast() => *const c_void)),
         );
         let _ = (|| call!("MPI_T_cvar_handle_free", (&raw mut handle => *mut usize)))();
@@ -360,7 +361,16 @@ impl ToolVar {
         elements.map(one).collect::<Vec<_>>().join(",")
     }
 
-    fn fill(&self, room: &mut [u64], text: &str) -> Option<()> {
+    /// Writes the elements of a text, all that the variable has.
+    fn fill(&self, room: &mut [u64], text: &str, count: c_int) -> Result<()> {
+        let (has, got) = (usize::try_from(count).unwrap_or(0).max(1), text.split(',').count());
+        if self.datatype != "MPI_CHAR" && got != has {
+            return Err(Error::Elements { has, got });
+        }
+        self.fill_all(room, text).ok_or(Error::NoValue)
+    }
+
+    fn fill_all(&self, room: &mut [u64], text: &str) -> Option<()> {
         let bytes: Vec<u8> = if self.datatype == "MPI_CHAR" {
             CString::new(text).ok()?.into_bytes_with_nul()
         } else {
@@ -421,7 +431,7 @@ mod tests {
         ] {
             let variable = of_type(datatype, size);
             let mut room = variable.room(1);
-            assert_eq!(variable.fill(&mut room, value), Some(()));
+            assert_eq!(variable.fill(&mut room, value, 1), Ok(()));
             assert_eq!(variable.shown(&room, 1), value, "{datatype}");
         }
     }
@@ -435,7 +445,23 @@ mod tests {
             ("MPI_INT", 4, ""),
         ] {
             let variable = of_type(datatype, size);
-            assert_eq!(variable.fill(&mut variable.room(1), value), None, "{datatype} {value}");
+            assert_eq!(
+                variable.fill(&mut variable.room(1), value, 1),
+                Err(Error::NoValue),
+                "{datatype} {value}"
+            );
         }
+    }
+
+    #[test]
+    fn a_variable_of_several_elements_takes_as_many() {
+        let variable = of_type("MPI_INT", 4);
+        let mut room = variable.room(3);
+        assert_eq!(variable.fill(&mut room, "7, -8,9", 3), Ok(()));
+        assert_eq!(variable.shown(&room, 3), "7,-8,9");
+        for (value, got) in [("7", 1), ("1,2,3,4", 4)] {
+            assert_eq!(variable.fill(&mut room, value, 3), Err(Error::Elements { has: 3, got }));
+        }
+        assert_eq!(variable.shown(&room, 3), "7,-8,9", "none is written");
     }
 }

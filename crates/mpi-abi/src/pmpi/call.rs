@@ -127,6 +127,14 @@ pub enum Error {
     /// A text is no value of a variable's type, or the variable is bound to what is not at hand.
     #[error("this is no value of the variable's type")]
     NoValue,
+    /// A variable has another number of elements.
+    #[error("it has {has} elements, and {got} are given")]
+    Elements {
+        /// How many it has.
+        has: usize,
+        /// How many were given.
+        got: usize,
+    },
     /// No MPI has been found in this process yet.
     #[error("the MPI of this process is not known")]
     NoMpi,
