@@ -387,8 +387,11 @@ impl Session {
         if let Some(netops) = self.netops {
             netops.start(self.consumers.iter().any(|consumer| consumer.hears(netops.event())))?;
         }
-        if let (Some(native), Some(_)) = (self.native(), run.recorder) {
-            native.follow();
+        match (self.native(), run.recorder) {
+            (Some(native), Some(_)) => native.follow(),
+            // Nobody will listen to what was kept.
+            (Some(native), None) => native.finish(),
+            (None, _) => {}
         }
         let of_variables = self.variables.map(|counts| counts as &'static dyn Observer);
         let native = self.native().filter(|native| native.has_bound(BindKind::Comm));

@@ -237,6 +237,7 @@ impl NativeEvents {
     /// Ends registrations with the MPI: all, but for those of types that the MPI had before `MPI_Init*`, and so has
     /// after `MPI_Finalize`. Call it at the entry of `MPI_Finalize`, when nobody else calls MPI any more.
     pub fn finish(&self) {
+        self.holds.store(false, Ordering::Release);
         self.poll();
         self.polled.store(0, Ordering::Relaxed);
         self.forget_objects();
