@@ -2,10 +2,12 @@
 //! that tells when it is asked: as Open MPI has them since version 6, by a library that has its types (`special/open_mpi_6.c`).
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::events::{Event, Log};
-use mel_tests::{Job, Mpi, compile_preloadable, compile_special};
+use mel_tests::{Finished, Job, Mpi, compile_preloadable, compile_special};
 
 /// The events of a rank, by name without what all names begin with.
 fn by_name(events: &[Event]) -> BTreeMap<&str, Vec<&Event>> {
@@ -22,23 +24,25 @@ fn element(event: &Event, name: &str) -> i64 {
     found.unwrap_or_else(|| panic!("{event:?} has no {name}")).1
 }
 
+/// Runs `lifecycle` on two ranks of an MPI that has such events, which it does not have itself: hence `--no-strict`.
+fn logged(mpi: &Mpi, options: &[&str], output: &Path) -> (Finished, Log) {
+    let job = Job::new(mpi, 2, compile_special(mpi, "lifecycle"));
+    let job = job.env("LD_PRELOAD", compile_preloadable(mpi, "open_mpi_6"));
+    let options = ["--no-strict"].iter().chain(options).chain(&["-o"]).map(OsStr::new);
+    let finished = job.under_mel(options.chain([output.as_os_str()])).run();
+    finished.expect(finished.code == Some(0), "the program ends well");
+    (finished, Log::of_run(output))
+}
+
 #[test]
 #[ignore = "slow"]
 fn those_of_an_mpi_that_has_them_before_init_are_logged_from_its_begin_to_its_end() {
     for mpi in Mpi::all() {
-        let program = compile_special(&mpi, "lifecycle");
         let directory = fresh_dir();
         let output = directory.path().join("run");
-        // The MPI itself has none of these.
-        let options = ["--no-strict", "-e", "ompi.*", "-o"].map(std::ffi::OsStr::new);
-        let finished = Job::new(&mpi, 2, program)
-            .env("LD_PRELOAD", compile_preloadable(&mpi, "open_mpi_6"))
-            .under_mel(options.into_iter().chain([output.as_os_str()]))
-            .run();
-        finished.expect(finished.code == Some(0), "the program ends well");
+        let (finished, log) = logged(&mpi, &["-e", "ompi.*"], &output);
         let ended = "registrations on objects in MPI_Finalize: 0";
         finished.expect(finished.stdout.matches(ended).count() == 2, "none outlives its object");
-        let log = Log::of_run(&output);
         for rank in 0..2 {
             let events = by_name(log.rank(rank));
             let count = |name: &str| events.get(name).map_or(0, Vec::len);
@@ -89,17 +93,11 @@ fn those_of_an_mpi_that_has_them_before_init_are_logged_from_its_begin_to_its_en
 #[ignore = "slow"]
 fn a_trace_has_those_until_its_end() {
     for mpi in Mpi::all() {
-        let program = compile_special(&mpi, "lifecycle");
         let directory = fresh_dir();
         let output = directory.path().join("run");
-        let options = ["--no-strict", "--trace", "-e", "ompi.mpi.initialization,ompi.mpi.finalization", "-o"];
-        let finished = Job::new(&mpi, 2, program)
-            .env("LD_PRELOAD", compile_preloadable(&mpi, "open_mpi_6"))
-            .under_mel(options.map(std::ffi::OsStr::new).into_iter().chain([output.as_os_str()]))
-            .run();
-        finished.expect(finished.code == Some(0), "the program ends well");
+        let chosen = ["--trace", "-e", "ompi.mpi.initialization,ompi.mpi.finalization"];
+        let (finished, log) = logged(&mpi, &chosen, &output);
         finished.expect(output.join("traces.otf2").exists(), "there is a trace");
-        let log = Log::of_run(&output);
         let count = |name: &str| log.rank(1).iter().filter(|event| event.name == name).count();
         assert_eq!(count("ompi.mpi.initialization"), 1, "{log:#?}");
         assert_eq!(count("ompi.mpi.finalization"), 0, "the trace is written before: {log:#?}");

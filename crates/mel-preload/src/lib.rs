@@ -7,7 +7,8 @@
 //! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
 //! - `described`: names and processes of communicators, for all who define these; [`registry`]: their numbers in the profile table,
 //!   and all definitions there.
-//! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
+//! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator; `sessions`: programs without a
+//!   world.
 //! - `truth`: how right the model was, for the table.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`warn`]: a line for the user.
@@ -69,6 +70,7 @@ pub mod regions;
 pub mod registry;
 mod requests;
 pub mod session;
+mod sessions;
 mod settings;
 pub mod state;
 pub mod tools;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use in_process::own_file;
-use mpi_abi::{Abi, Comm, next, pmpi, questions};
+use mpi_abi::{Abi, next, pmpi, questions};
 use mpi_intercept::{Call, FunctionId, Hook, Wants, signals};
 use mpit_events::{BindKind, Clock, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
@@ -28,7 +28,7 @@ use crate::registry::Registry;
 use crate::state::Run;
 use crate::trace::Recorder;
 use crate::{consumers, phases, processors, trace};
-use mel_log::launcher::{Place, is_first_rank};
+use mel_log::launcher::is_first_rank;
 use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
 
@@ -96,101 +96,14 @@ impl Session {
         }
     }
 
-    /// There is a session, and perhaps no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, or [another
-    /// communicator](Session::adopt) of all processes, but calls are seen: in how many threads, only the session knows.
-    fn without_world(&self) {
-        self.open_sessions.fetch_add(1, Ordering::AcqRel);
-        if self.sessions.fetch_add(1, Ordering::AcqRel) != 0 || !self.config.measures() {
-            return;
-        }
-        self.set_threads();
-        finish::expect_no_world();
-    }
-
-    /// A session has a communicator. Where it has all processes that were started, and there is no `MPI_COMM_WORLD`, it stands for
-    /// that: all of them are here, and begin together.
-    fn adopt(&'static self, comm: Comm) {
-        static CLAIMED: AtomicBool = AtomicBool::new(false);
-        if !self.config.measures() || comm == self.abi.constants.comm_null {
-            return;
-        }
-        let started = Place::here().map_or(Some(1), |place| place.size);
-        let size = questions::comm_size(comm).ok().and_then(|size| u64::try_from(size).ok());
-        if started.is_none() || started != size {
-            return;
-        }
-        let is_over = self.run.get().is_some() || self.over.load(Ordering::Acquire);
-        let is_possible = !is_over && !questions::world_is_there();
-        let claims = is_possible && !CLAIMED.swap(true, Ordering::AcqRel);
-        // Threads may make several at a time, in any order: all members of each take part here, and of one all or none claim it.
-        let mut all = [0];
-        let agreed = pmpi::allreduce(&[i32::from(claims)], &mut all, self.abi.constants.min, comm);
-        if agreed.is_err() || all == [0] {
-            CLAIMED.fetch_and(!claims, Ordering::AcqRel);
-            return;
-        }
-        self.abi.adopt_world(comm);
-        Session::with_others(|| {
-            self.know_the_mpi();
-            self.begin_or_end(FunctionId::Session_init);
-        });
-    }
-
-    /// A session is open from now on.
-    fn session_begins(&'static self) {
-        self.without_world();
-        self.go_on();
-    }
-
-    /// A session is about to end. The run of a program without a world ends with its last one, as far as can be known.
-    fn session_ends(&self) {
-        let one_less = |open: u32| open.checked_sub(1);
-        let last = self.open_sessions.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
-        if last == Ok(1) && self.abi.has_adopted_a_world() {
-            if let Some(native) = self.native() {
-                native.finish();
-            }
-            self.close();
-        }
-    }
-
-    /// Nothing is counted from now on, as far as can be known.
-    fn close(&self) {
-        asked::ask(Asked::Stop);
-        let table = self.run.get().and_then(|run| run.table.as_ref());
-        let now = table.map_or_else(|| Clock::best().now().0, |table| table.header().phase_since.get());
-        self.closed_at.store(now, Ordering::Release);
-    }
-
-    /// It has not been the end.
-    fn go_on(&self) {
-        if self.closed_at.swap(0, Ordering::AcqRel) != 0 {
-            asked::ask(Asked::Start);
-        }
-    }
-
-    /// There is `MPI_COMM_WORLD`, where another communicator stood for it.
-    fn world_comes(&self) {
-        let (world, Some(run)) = (self.abi.constants.comm_world, self.run.get()) else { return };
-        let is_same =
-            questions::comm_rank(world) == Ok(run.rank) && questions::comm_size(world) == Ok(run.size);
-        let mut all = [0];
-        let agreed = pmpi::allreduce(&[i32::from(is_same)], &mut all, self.abi.constants.min, world);
-        if agreed.is_ok() && all == [1] {
-            self.abi.return_to_world();
-        }
-        self.queue_events.model().follow_late_world();
-        self.go_on();
-    }
-
-    fn set_threads(&self) {
+    pub(super) fn set_threads(&self) {
         self.queue_events.model().set_threads();
         self.consumers.iter().for_each(|consumer| consumer.set_threads());
     }
 
     /// Runs what all processes do together, at the beginning and at the end: neither the program's floating-point traps nor its error
     /// handler are called for what MEL does.
-    fn with_others(f: impl FnOnce()) {
+    pub(super) fn with_others(f: impl FnOnce()) {
         mpi_intercept::without_traps(|| questions::returning_errors(f));
     }
 
@@ -210,7 +123,7 @@ impl Session {
     }
 
     /// What the MPI has of its own, and what is set of it.
-    fn know_the_mpi(&self) {
+    pub(super) fn know_the_mpi(&self) {
         let _ = self.native.set(self.native_at(Moment::AfterInit));
         if let Some(list) = &self.config.set {
             let first = questions::comm_rank(self.abi.world()).is_ok_and(|rank| rank == 0);
@@ -218,7 +131,7 @@ impl Session {
         }
     }
 
-    fn begin_or_end(&'static self, function: FunctionId) {
+    pub(super) fn begin_or_end(&'static self, function: FunctionId) {
         if let Err(error) = self.try_begin(function) {
             warn(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);

@@ -29,7 +29,7 @@ pub fn function_of(row: &Traffic) -> &str {
 /// What was moved while no MPI function was under way, in threads of the library's own.
 pub const OUTSIDE: &str = "(outside of MPI)";
 
-/// What traffic is told by.
+/// The names by which traffic is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// MPI functions.

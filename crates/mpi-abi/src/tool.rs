@@ -159,7 +159,7 @@ impl ToolConstants {
         pvar_class: from(0),
     };
 
-    /// Since version 6, where the number of `MPI_T_ERR_NOT_SUPPORTED` before is that of `MPI_ERR_ERRHANDLER`.
+    /// Those of version 6 and later: `MPI_T_ERR_NOT_SUPPORTED` is 82 there, and 80 is `MPI_ERR_ERRHANDLER`.
     pub(crate) const OPEN_MPI_6: Self = Self { err_not_supported: 82, ..Self::OPEN_MPI };
 
     /// Those of the ABI of MPI-5, also for a process whose MPI is not known.

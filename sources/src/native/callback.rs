@@ -72,9 +72,10 @@ impl NativeEvents {
         // SAFETY: an instance of the MPI's, whose callback this is, and a valid output.
         unsafe { (self.mpi.event_get_source)(event, &raw mut source) };
         let observed = self.observed(event, source);
-        // While they are held there are none on objects.
-        let lives = self.unbound().find(|unbound| std::ptr::eq(*unbound, heard));
-        let Some(heard) = lives.filter(|_| self.holds()) else {
+        // While events are held there are none on objects.
+        let is_it = |unbound: &&'static Heard| std::ptr::eq(*unbound, heard);
+        let held = if self.holds() { self.unbound().find(is_it) } else { None };
+        let Some(heard) = held else {
             return self.raise(heard, source, level, observed, &payload);
         };
         if !self.waiting.put(Held { heard, source, level, observed, payload }) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ROUNDS = 10 };
 
@@ -34,6 +35,32 @@ static int ring(MPI_Comm comm)
 }
 #endif
 
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+/* MPICH 5 fails where one process initialises it again while another still ends it: each says so in a file, of which all have the same launcher
+ * in the name. */
+static void until_all_are_here(int rank, int size)
+{
+    char name[64];
+    struct timespec moment = {0, 1000000};
+    snprintf(name, sizeof name, "/tmp/sessions-%d-%d", (int)getppid(), rank);
+    FILE *file = fopen(name, "w");
+    if (file)
+        fclose(file);
+    for (int other = 0; other < size; other++) {
+        snprintf(name, sizeof name, "/tmp/sessions-%d-%d", (int)getppid(), other);
+        for (int tries = 0; tries < 10000 && access(name, F_OK); tries++)
+            nanosleep(&moment, 0);
+    }
+}
+
+static void is_over(int rank)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/sessions-%d-%d", (int)getppid(), rank);
+    unlink(name);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
@@ -54,8 +81,9 @@ int main(int argc, char **argv)
         MPI_Comm_create_group(comm, group, 7, &of_group);
     else
         MPI_Comm_dup(comm, &of_group);
-    int rank, any = 0, wrong = 0;
+    int rank, size, any = 0, wrong = 0;
     MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
     if (!strcmp(how, "freed")) {
         MPI_Comm split;
         MPI_Comm_free(&made);
@@ -86,12 +114,14 @@ int main(int argc, char **argv)
     if (!strcmp(how, "closed")) {
         MPI_Comm split;
         struct timespec moment = {0, 100000000};
+        until_all_are_here(rank, size);
         MPI_Init(&argc, &argv);
         MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &split);
         wrong = ring(MPI_COMM_WORLD) + ring(split);
         nanosleep(&moment, 0);
         MPI_Comm_free(&split);
         MPI_Finalize();
+        is_over(rank);
         if (wrong)
             puts("wrong");
     }

@@ -128,7 +128,7 @@ pub enum Error {
     #[error("this is no value of the variable's type")]
     NoValue,
     /// A variable has another number of elements.
-    #[error("it has {has} elements, and {got} are given")]
+    #[error("it has {has} elements, and {got} are given: give all of them, with commas between them")]
     Elements {
         /// How many it has.
         has: usize,
