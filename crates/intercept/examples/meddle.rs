@@ -148,6 +148,28 @@ impl Hook for Order {
     }
 }
 
+/// Asks in the first send to be attended to, and prints when that is, and what follows.
+struct Attends;
+
+impl Hook for Attends {
+    fn wants(&self, function: FunctionId) -> Wants {
+        if function == FunctionId::Send { Wants::Leave } else { Wants::Nothing }
+    }
+
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, _: &mut Call<'_>, _: c_int) {
+        static ASKED: AtomicU32 = AtomicU32::new(0);
+        if ASKED.fetch_add(1, Relaxed) == 0 {
+            std::thread::spawn(mpi_intercept::attend).join().expect("a thread of ours ends");
+        }
+        say(&format!("leave {} {}", function.name(), here.call_site().is_some()));
+    }
+
+    fn attend(&self) {
+        let size = Abi::current().map(|abi| questions::comm_size(abi.constants.comm_world));
+        say(&format!("attends {size:?}"));
+    }
+}
+
 /// Prints the program's function that a call comes from.
 struct Sites;
 
@@ -221,6 +243,7 @@ fn startup(abi: &'static Abi) {
         "panic-leave" => &[&LEAVING],
         "panic-startup" => panic!("as it was asked to"),
         "sites" => &[&Sites],
+        "attend" => &[&Attends],
         "order" => &[&Order("first"), &Order("second")],
         "straight" => &[&OUTERMOST, &SECOND],
         "straight-status" => &[&OUTERMOST, &ReplaceStatus],

@@ -208,6 +208,14 @@ impl Depth {
         Self { thread, before }
     }
 
+    /// Runs this one level down, before the hooks see the call that has just begun: where that comes from is known as before.
+    pub(crate) fn before_call(f: impl FnOnce(&Depth)) {
+        let cells = || [&thread().entered_from, &thread().entered_at, &thread().fortran_from];
+        let before = cells().map(std::cell::Cell::take);
+        f(&Depth::enter());
+        cells().iter().zip(before).for_each(|(cell, before)| cell.set(before));
+    }
+
     /// Whether this thread is at the top: outside of MPI and outside of the tool.
     #[inline]
     pub(crate) fn at_top() -> bool {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    Call, FunctionId,
+    Call, FunctionId, attending,
     depth::{self, Depth},
     floats, fortran, hook, io, passing, standard_error,
 };
@@ -24,6 +24,11 @@ pub(crate) const IDLE: u8 = 1;
 pub(crate) const ACTIVE: u8 = 2;
 /// The same, but that functions which no hook wants are jumped to until a byte says otherwise ([`passing`]).
 pub(crate) const PASSING: u8 = 3;
+/// Hooks are called, and the next call does before that what waits for it ([`attending`]).
+pub(crate) const ATTENDING: u8 = 4;
+
+/// All states in which hooks are called.
+const CALLED: [u8; 3] = [ACTIVE, PASSING, ATTENDING];
 
 /// What every call reads, in one cache line.
 #[repr(C, align(8))]
@@ -42,12 +47,13 @@ pub(crate) static SHARED: Shared =
 /// The ABI is known and the startup functions have run: hooks may be called.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether hooks are called.
+/// Whether hooks are called, as a call of this function begins.
 #[inline(always)]
-pub(crate) fn is_active() -> bool {
+pub(crate) fn is_active(function: FunctionId) -> bool {
     match SHARED.state.load(Ordering::Relaxed) {
         ACTIVE => true,
         PASSING => passing::look(),
+        ATTENDING => attending::look(function),
         _ => false,
     }
 }
@@ -67,7 +73,7 @@ pub fn stop() {
     fortran::ignore();
     io::ignore();
     // Where the next functions are not known yet the state stays, so that they will be.
-    for state in [ACTIVE, PASSING] {
+    for state in CALLED {
         let _ = SHARED.state.compare_exchange(state, IDLE, Ordering::SeqCst, Ordering::SeqCst);
     }
 }
@@ -99,7 +105,7 @@ pub fn asked_without_floats(f: impl FnOnce()) -> bool {
 pub fn pause() {
     hook::forget_wishes();
     fortran::ignore();
-    for state in [ACTIVE, PASSING] {
+    for state in CALLED {
         let _ = SHARED.state.compare_exchange(state, IDLE, Ordering::SeqCst, Ordering::SeqCst);
     }
 }
@@ -122,6 +128,7 @@ pub(crate) fn hook_was_registered() {
 fn activate() {
     fortran::attend();
     let _ = SHARED.state.compare_exchange(IDLE, ACTIVE, Ordering::SeqCst, Ordering::SeqCst);
+    attending::take_up();
     // Somebody may have stopped in between.
     if SHARED.stopped.load(Ordering::SeqCst) {
         stop();

@@ -48,6 +48,10 @@ pub trait Hook: Sync {
         let _ = (function, call);
     }
 
+    /// A call begins, the first since somebody asked for that ([`attend`](crate::attend)): before any hook sees it, whether one wants its
+    /// function or not. Where the program may call MPI. What the call is made in, and from where, is not known here.
+    fn attend(&self) {}
+
     /// [`enter`](Hook::enter) with what this hook has in the calling thread. The interception calls this one; a hook with state
     /// per thread implements it instead of `enter`.
     #[inline]

@@ -36,6 +36,7 @@
 //!
 //! What this crate must not know: events, queues, files, and what a hook does.
 
+mod attending;
 mod depth;
 mod dispatch;
 // Its entry is written for one processor.
@@ -64,6 +65,7 @@ mod yields;
 #[rustfmt::skip]
 mod generated;
 
+pub use attending::attend;
 pub use depth::{current_function, runs_hook, untracked};
 pub use dispatch::{asked, asked_without_floats, pause, stop};
 pub use floats::without_traps;

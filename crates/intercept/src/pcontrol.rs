@@ -17,7 +17,7 @@ pub(crate) extern "C" fn attend(level: c_int) {
     if SHARED.state.load(Relaxed) == UNRESOLVED {
         lifecycle::resolve();
     }
-    if dispatch::is_active()
+    if dispatch::is_active(FunctionId::Pcontrol)
         && let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, crate::depth::stack())
     {
         show(&depth, level);

@@ -4,7 +4,8 @@
 //! what function it is. Most runs have the same two hooks that want messages. For these a wrapper is compiled in which both
 //! hooks are known, and the function with them: what a hook does not do for the function is not there.
 //!
-//! Other hooks that want the function, too, are called as always: in their order, through the table.
+//! Other hooks that want the function, too, are called as always: in their order, through the table, whether they come before the two, between
+//! them or behind.
 //!
 //! What the hooks see is the same, but that the number of what the call is made in ([`Contexts`]) is found before either hook asks, and
 //! that the outer hook's entry is the last: the clock is read once for it and for when the call was entered.
@@ -40,7 +41,7 @@ pub(crate) const OUTER_ENTERS: Ends = 1;
 pub(crate) const INNER_ENTERS: Ends = 2;
 /// The inner hook wants the exit.
 pub(crate) const INNER_LEAVES: Ends = 4;
-/// Other hooks, that were registered after the outer one, want the call, too.
+/// Other hooks want the call, too.
 pub(crate) const OTHERS: Ends = 8;
 
 /// The two hooks, and their places among all hooks.
@@ -50,7 +51,7 @@ static PLACES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on calls of the functions that are called most often go straight to these two hooks, where they are
-/// [registered](crate::register), in this order; other hooks, registered after the first of them, are called as always. That one gives contexts
+/// [registered](crate::register), in this order; other hooks are called as always. The first of the two gives contexts
 /// ([`set_contexts`](crate::set_contexts)). Once in a process.
 pub fn straighten<A: Outer, B: Hook + 'static>(outer: &'static A, inner: &'static B) {
     let (Some(first), Some(second)) = (hook::place_of(outer), hook::place_of(inner)) else { return };
@@ -73,7 +74,7 @@ pub(crate) fn way(function: FunctionId, wanted: &Wanted) -> *mut c_void {
     let (outer, inner) = (of(0), of(1));
     let all = wanted.enter | wanted.leave | wanted.timed;
     let others = all & !(outer | inner);
-    if find.is_null() || others & (outer - 1) != 0 || wanted.leave & wanted.timed & outer == 0 {
+    if find.is_null() || wanted.leave & wanted.timed & outer == 0 {
         return std::ptr::null_mut();
     }
     let ends = [
@@ -99,7 +100,7 @@ impl<A: Outer, B: Hook + 'static> Straight<A, B> {
     /// A call of this function begins, what it keeps being here on the stack; `None` where no hook is to see it.
     #[inline(always)]
     pub(crate) fn begin(function: FunctionId, here: usize) -> Option<Self> {
-        if !dispatch::is_active() {
+        if !dispatch::is_active(function) {
             return None;
         }
         Some(Straight { depth: Depth::enter_from_top(function, here)?, function, hooks: PhantomData })
@@ -133,26 +134,42 @@ impl<A: Outer, B: Hook + 'static> Straight<A, B> {
         known.set_context(self.hooks().0.find(known.of_contexts(), known.site(), self.function, call));
     }
 
-    /// The other hooks that are there, as bits: those that come before the inner one, and those after it.
+    /// The other hooks that are there, as bits: those that come before the outer one, between the two, and behind the inner one.
     #[inline(always)]
-    pub(crate) fn others(&self) -> (u16, u16) {
+    pub(crate) fn others(&self) -> [u16; 3] {
         let [outer, inner] = [0, 1].map(|place| 1u16 << (PLACES[place].load(Relaxed) % hook::MAX));
         let others = hook::present() & !(outer | inner);
-        (others & (inner - 1), others & !(inner - 1))
+        [others & (outer - 1), others & (inner - 1) & !(outer - 1), others & !(inner - 1)]
     }
 
     /// Calls `enter` of those of these hooks that want it.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn others_enter(&self, others: u16, call: &mut Call<'_>) {
-        hook::ascending(hook::wanted(self.function, others).enter, |index, hook| {
+        let wanted = hook::wanted(self.function, others).enter;
+        if wanted != 0 {
+            self.enter_all(wanted, call);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_all(&self, wanted: u16, call: &mut Call<'_>) {
+        hook::ascending(wanted, |index, hook| {
             hook.enter_in_thread(self.depth.of_hook(index).with_context_found(), self.function, call);
         });
     }
 
     /// Calls `leave` of those of these hooks that want it.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn others_leave(&self, others: u16, call: &mut Call<'_>, code: c_int) {
-        hook::descending(hook::wanted(self.function, others).leave, |index, hook| {
+        let wanted = hook::wanted(self.function, others).leave;
+        if wanted != 0 {
+            self.leave_all(wanted, call, code);
+        }
+    }
+
+    #[inline(never)]
+    fn leave_all(&self, wanted: u16, call: &mut Call<'_>, code: c_int) {
+        hook::descending(wanted, |index, hook| {
             hook.leave_in_thread(self.depth.of_hook(index).with_context_found(), self.function, call, code);
         });
     }
@@ -236,18 +253,18 @@ macro_rules! straight_way {
                 return code;
             }
             let arguments = place.write(receive());
-            let others = if ENDS & OTHERS != 0 { call.others() } else { (0, 0) };
+            let [before, between, behind] = if ENDS & OTHERS != 0 { call.others() } else { [0; 3] };
             let entered = call.guarded(|| {
                 let (outer, inner) = call.hooks();
                 call.find_context(&Call::$args(&mut *arguments));
                 if ENDS & OTHERS != 0 {
-                    call.others_enter(others.0, &mut Call::$args(&mut *arguments));
+                    call.others_enter(before | between, &mut Call::$args(&mut *arguments));
                 }
                 if ENDS & INNER_ENTERS != 0 {
                     inner.enter_in_thread(call.of_inner(), FunctionId::$id, &mut Call::$args(&mut *arguments));
                 }
                 if ENDS & OTHERS != 0 {
-                    call.others_enter(others.1, &mut Call::$args(&mut *arguments));
+                    call.others_enter(behind, &mut Call::$args(&mut *arguments));
                 }
                 call.set_entered(if ENDS & OUTER_ENTERS != 0 { outer.enter_last(call.of_outer()) } else { outer.now() });
             });
@@ -260,15 +277,18 @@ macro_rules! straight_way {
                 call.guarded(|| {
                     let (outer, inner) = call.hooks();
                     if ENDS & OTHERS != 0 {
-                        call.others_leave(others.1, &mut Call::$args(&mut *arguments), code);
+                        call.others_leave(behind, &mut Call::$args(&mut *arguments), code);
                     }
                     if ENDS & INNER_LEAVES != 0 {
                         inner.leave_in_thread(call.of_inner(), FunctionId::$id, &mut Call::$args(&mut *arguments), code);
                     }
                     if ENDS & OTHERS != 0 {
-                        call.others_leave(others.0, &mut Call::$args(&mut *arguments), code);
+                        call.others_leave(between, &mut Call::$args(&mut *arguments), code);
                     }
-                    outer.leave_in_thread(call.of_outer(), FunctionId::$id, &mut Call::$args(arguments), code);
+                    outer.leave_in_thread(call.of_outer(), FunctionId::$id, &mut Call::$args(&mut *arguments), code);
+                    if ENDS & OTHERS != 0 {
+                        call.others_leave(before, &mut Call::$args(arguments), code);
+                    }
                 });
             }
             code

@@ -78,11 +78,32 @@ fn a_third_hook_is_called_in_its_turn() {
 }
 
 #[test]
-fn none_goes_straight_that_a_hook_before_them_wants() {
+fn a_hook_before_them_is_called_around_them() {
     for outcome in run("another-and-straight") {
-        assert!(!outcome.stderr.contains("straight"), "{outcome:#?}");
+        let of_sends = outcome.stderr.lines().filter(|line| line.contains("MPI_Send"));
+        let one = [
+            "enter third MPI_Send",
+            "enter second MPI_Send",
+            "straight MPI_Send",
+            "leave second MPI_Send 0",
+            "left MPI_Send true 1 2",
+            "leave third MPI_Send 0",
+        ];
+        assert_eq!(of_sends.take(one.len()).collect::<Vec<_>>(), one, "{outcome:#?}");
         assert_eq!(count(&outcome, "leave third MPI_Send 0"), 5, "{outcome:#?}");
-        assert_eq!(count(&outcome, "leave second MPI_Send 0"), 5, "{outcome:#?}");
+    }
+}
+
+#[test]
+fn who_asks_is_attended_to_before_the_next_call_and_once() {
+    for outcome in run("attend") {
+        let lines: Vec<_> = outcome
+            .stderr
+            .lines()
+            .filter(|line| line.contains("attends") || line.contains("leave"))
+            .collect();
+        let sent = "leave MPI_Send true";
+        assert_eq!(lines, [sent, "attends Some(Ok(1))", sent, sent, sent, sent], "{outcome:#?}");
     }
 }
 

@@ -1,8 +1,7 @@
 //! What a watcher of the run asks this process to set while it runs (`mel run --settable`).
 //!
-//! A thread looks now and then whether there is a request ([`mel_log::control`]) and takes it. Variables are set at the entry of the
-//! program's next MPI call, where the program may call MPI; until there is a request that is a load and a branch for a call. The thread
-//! writes the answer. Where the user did not ask for it there is neither.
+//! A thread looks now and then whether there is a request ([`mel_log::control`]) and takes it. Variables are set before the
+//! program's next MPI call, where the program may call MPI ([`mpi_intercept::attend`]). The thread writes the answer. Where the user did not ask for it there is neither.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +11,9 @@ use std::time::Duration;
 use mel_log::control::{self, Answer, Outcome, Request, Verdict};
 use mel_log::profile::Ended;
 use mpi_intercept::own_thread::OwnThread;
-use mpi_intercept::{Call, FunctionId, Hook, Wants};
+use mpi_intercept::{FunctionId, Hook, Wants};
 
-use crate::consumer::{Consumer, Parts, wants_entries};
+use crate::consumer::{Consumer, Parts};
 use crate::state::Run;
 use crate::{settings, warn};
 
@@ -30,7 +29,7 @@ pub(crate) struct Requests {
     pid: u32,
     /// Between two looks.
     every: Duration,
-    /// Whether there is something to do at the entry of the next call.
+    /// Whether there is something to do before the next call.
     attends: AtomicBool,
     asked: Mutex<Option<Request>>,
     state: Mutex<State>,
@@ -106,8 +105,9 @@ impl Requests {
             if stopped {
                 return;
             }
-            // One at a time.
+            // One at a time. The call that was to do it may have met us here.
             if self.attends.load(Ordering::Acquire) {
+                mpi_intercept::attend();
                 continue;
             }
             match Request::take(&self.directory, self.rank) {
@@ -116,6 +116,7 @@ impl Requests {
                     last = request.id;
                     *lock(&self.asked) = Some(request);
                     self.attends.store(true, Ordering::Release);
+                    mpi_intercept::attend();
                 }
                 Ok(_) => {}
                 Err(why) if !told => {
@@ -128,17 +129,10 @@ impl Requests {
         }
     }
 
-    /// The program enters a call, where it may call MPI.
-    #[inline]
-    fn enter(&self) {
-        if self.attends.load(Ordering::Relaxed) {
-            self.attend();
-        }
-    }
-
+    /// Does what was asked for, if anything was. Where the program may call MPI.
     #[cold]
     fn attend(&self) {
-        if self.pid != std::process::id() {
+        if !self.attends.load(Ordering::Acquire) || self.pid != std::process::id() {
             return;
         }
         // Of several threads one does it.
@@ -192,21 +186,20 @@ impl Consumer for Settable {
     fn finish(&self, ended: Ended) {
         let Some(requests) = self.0.get() else { return };
         if ended == Ended::Finalised {
-            requests.enter();
+            requests.attend();
         }
         requests.finish();
     }
 }
 
 impl Hook for Settable {
-    fn wants(&self, function: FunctionId) -> Wants {
-        wants_entries(function)
+    fn wants(&self, _: FunctionId) -> Wants {
+        Wants::Nothing
     }
 
-    #[inline]
-    fn enter(&self, _: FunctionId, _: &mut Call<'_>) {
+    fn attend(&self) {
         if let Some(requests) = self.0.get() {
-            requests.enter();
+            requests.attend();
         }
     }
 }
@@ -231,12 +224,12 @@ mod tests {
             }
             panic!("{what}");
         };
-        requests.enter();
+        requests.attend();
         let set = ["mel_recording=7", "mel_envelope_ring_size=1", "mel_recording=off", "nonsense"];
         Request { id: 9, set: set.map(str::to_owned).to_vec() }.leave(room.path(), 5).unwrap();
         wait("it is taken", &|| requests.attends.load(Ordering::Acquire));
         assert_eq!(Answer::read(room.path(), 5).unwrap().id, 0, "no call was made yet");
-        requests.enter();
+        requests.attend();
         wait("it is answered", &|| Answer::read(room.path(), 5).is_ok_and(|answer| answer.id == 9));
         let outcomes = Answer::read(room.path(), 5).unwrap().outcomes;
         let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
@@ -247,7 +240,7 @@ mod tests {
         // A watcher that has gone mad.
         fs::write(control::request_file(room.path(), 5), "{\"id\":").unwrap();
         wait("rubbish is taken away", &|| !control::request_file(room.path(), 5).exists());
-        requests.enter();
+        requests.attend();
         requests.finish();
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);
     }

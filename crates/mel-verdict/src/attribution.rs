@@ -98,7 +98,9 @@ fn fill(
         if stopped(&key) || *row == AttributedRow::default() {
             continue;
         }
-        let read = if loaded { of.times } else { of.read };
+        // Where the process did not look at all calls, they are counted in the profile of calls alone.
+        let times = of.times.max(rank.rows.contexts[context].calls);
+        let read = if loaded { times } else { of.read };
         let mean = |sum: u64, count: u64| (count > 0).then(|| number(sum) / count as f64);
         let (least, greatest) = (row.least.map(number), Some(number(row.greatest)));
         let mut share = ShareProfile {
@@ -112,7 +114,7 @@ fn fill(
             phase: phases.get(named.phase as usize).copied().unwrap_or(0),
             region: regions.get(&key.region).map(|path| (*path).to_owned()).unwrap_or_default(),
             thread: named.thread,
-            times: of.times,
+            times,
             read,
             changes: row.count,
             ..ShareProfile::default()

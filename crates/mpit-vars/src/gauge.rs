@@ -54,7 +54,9 @@ impl Gauge {
         let mut in_use = self.in_use.load(Relaxed);
         while in_use != 0 && change > 0 {
             let place = in_use.trailing_zeros() as usize;
-            self.marks[place].fetch_max(level, Relaxed);
+            if self.marks[place].load(Relaxed) < level {
+                self.marks[place].fetch_max(level, Relaxed);
+            }
             in_use &= in_use - 1;
         }
     }

@@ -146,6 +146,27 @@ impl QueueCounts {
         if self.model.is_shared() { Writers::Several } else { Writers::One }
     }
 
+    /// Counts these events. Compiled for either of the writers.
+    #[inline(always)]
+    fn count(&self, records: &[Record], writers: Writers) {
+        let Some(changes) = self.what.get() else { return };
+        let everything = self.everything.get().copied();
+        // Those of the program only, as in the profile.
+        for record in records.iter().filter(|record| !record.internal) {
+            let what = changes.by(record.event);
+            if what == QueueChange::Nothing {
+                continue;
+            }
+            if let Some(counts) = self.at(record.object) {
+                count_in(counts, what, record, writers);
+            }
+            if let Some(counts) = everything {
+                count_in(counts, what, record, writers);
+            }
+        }
+        self.has_changed(writers);
+    }
+
     #[inline]
     fn has_changed(&self, writers: Writers) {
         writers.add(&self.changes, 1);
@@ -176,34 +197,28 @@ impl QueueCounts {
     }
 }
 
+/// Counts one event in the counts of its communicator, or in those of all.
+#[inline(always)]
+fn count_in(counts: &Counts, what: QueueChange, record: &Record, writers: Writers) {
+    let took = || record.ticks.since(record.since);
+    let (number, change) = (record.count(), i64::from(record.count()));
+    match what {
+        QueueChange::PostedInsert => counts.posted.add(change, writers),
+        QueueChange::PostedRemove => counts.posted.add(-change, writers),
+        QueueChange::UnexpectedInsert => counts.unexpected.add(change, writers),
+        QueueChange::UnexpectedRemove => counts.unexpected.add(-change, writers),
+        QueueChange::PostedSearchEnd => counts.posted_search.add(took(), number, writers),
+        QueueChange::UnexpectedSearchEnd => counts.unexpected_search.add(took(), number, writers),
+        QueueChange::Nothing => {}
+    }
+}
+
 impl BulkListener for QueueCounts {
     fn events(&self, _: SourceIndex, records: &[Record]) {
-        let Some(what) = self.what.get() else { return };
-        let writers = self.writers();
-        // Those of the program only, as in the profile.
-        for record in records.iter().filter(|record| !record.internal) {
-            let what = what.by(record.event);
-            if what == QueueChange::Nothing {
-                continue;
-            }
-            let of_one = self.at(record.object);
-            for counts in of_one.into_iter().chain(self.everything.get().copied()) {
-                let took = || record.ticks.since(record.since);
-                let (number, change) = (record.count(), i64::from(record.count()));
-                match what {
-                    QueueChange::PostedInsert => counts.posted.add(change, writers),
-                    QueueChange::PostedRemove => counts.posted.add(-change, writers),
-                    QueueChange::UnexpectedInsert => counts.unexpected.add(change, writers),
-                    QueueChange::UnexpectedRemove => counts.unexpected.add(-change, writers),
-                    QueueChange::PostedSearchEnd => counts.posted_search.add(took(), number, writers),
-                    QueueChange::UnexpectedSearchEnd => {
-                        counts.unexpected_search.add(took(), number, writers);
-                    }
-                    QueueChange::Nothing => {}
-                }
-            }
+        match self.writers() {
+            Writers::One => self.count(records, Writers::One),
+            Writers::Several => self.count(records, Writers::Several),
         }
-        self.has_changed(writers);
     }
 
     fn counts(&self) -> bool {

@@ -34,8 +34,6 @@ pub(crate) struct Attributor {
     config: &'static Config,
     counts: Option<&'static QueueCounts>,
     active: OnceLock<Active>,
-    /// Whether calls of a function have to do with the queues.
-    of_queues: [bool; FunctionId::COUNT],
     /// Several threads may call MPI at the same time.
     several: AtomicBool,
     over: AtomicBool,
@@ -45,6 +43,11 @@ impl std::fmt::Debug for Attributor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Attributor").finish_non_exhaustive()
     }
+}
+
+/// Whether calls of a function may send messages of the program.
+fn may_send(function: FunctionId) -> bool {
+    function.about().sends() || matches!(function.about().kind, Kind::Start)
 }
 
 /// Whether calls of a function may change the queues of this process: those that send do not, nor those that answer from memory.
@@ -100,6 +103,12 @@ struct Active {
     /// What a function reads, for one thread at a time.
     group: Option<Mutex<Group>>,
     several: bool,
+    /// Whether all that changes is known at one end of a call: at the exit of those that send what was sent, and at the entry of those that
+    /// have to do with the queues what the last one of these has changed. Then no other call is looked at, and calls are not counted here.
+    is_known_at_ends: bool,
+    /// Whether calls of a function have to do with the queues, and whether they may send.
+    looks_at_queues: [bool; FunctionId::COUNT],
+    looks_at_sent: [bool; FunctionId::COUNT],
     reading: Mutex<Reading>,
 }
 
@@ -107,22 +116,8 @@ impl Attributor {
     fn new(parts: &Parts, calls: &'static CallProfiler) -> &'static Attributor {
         let &Parts { abi, config, registry, variables: counts, .. } = parts;
         let (several, over) = (AtomicBool::new(false), AtomicBool::new(false));
-        let mut of_queues = [true; FunctionId::COUNT];
-        for function in FunctionId::all() {
-            of_queues[function.index()] = has_to_do_with_queues(function);
-        }
         let active = OnceLock::new();
-        Box::leak(Box::new(Attributor {
-            abi,
-            calls,
-            registry,
-            config,
-            counts,
-            active,
-            of_queues,
-            several,
-            over,
-        }))
+        Box::leak(Box::new(Attributor { abi, calls, registry, config, counts, active, several, over }))
     }
 
     /// Finds the variables, reads them for the first time, and attributes from now on. Where the program may call MPI, at the end of
@@ -178,6 +173,13 @@ impl Attributor {
         let (growing, levels): (Vec<Loaded>, Vec<Loaded>) =
             of_queues.into_iter().partition(|of| of.arithmetic == Arithmetic::Difference);
         let is_deferred = !several && counts.is_some_and(QueueCounts::defers);
+        let is_known_at_ends = !several && group.is_none() && (is_deferred || counts.is_none());
+        let mut looks_at_queues = [false; FunctionId::COUNT];
+        let mut looks_at_sent = [false; FunctionId::COUNT];
+        for function in FunctionId::all() {
+            looks_at_queues[function.index()] = counts.is_some() && has_to_do_with_queues(function);
+            looks_at_sent[function.index()] = sent.is_some() && may_send(function);
+        }
         let active = Active {
             table,
             of_sent: sent.map(|sent| (sent, Changing::new(of_sent))),
@@ -188,9 +190,13 @@ impl Attributor {
             counts_lost,
             group,
             several,
+            is_known_at_ends,
+            looks_at_queues,
+            looks_at_sent,
             reading: Mutex::new(reading),
         };
         let _ = self.active.set(active);
+        mpi_intercept::ask_again();
     }
 
     fn is_over(&self) -> bool {
@@ -297,12 +303,17 @@ impl Active {
     /// This context was there once more, and what was sent since the last one belongs to it.
     #[inline(always)]
     fn take(&self, context: u32) {
-        let rows = self.table.attributed(context);
-        rows.context.times.add(1);
+        self.table.attributed(context).context.times.add(1);
+        self.take_sent(context);
+    }
+
+    /// What was sent since the last time belongs to this context.
+    #[inline(always)]
+    fn take_sent(&self, context: u32) {
         if let Some((sent, changing)) = &self.of_sent
             && changing.may_have(sent.messages())
         {
-            self.take_changes(&changing.variables, rows);
+            self.take_changes(&changing.variables, self.table.attributed(context));
         }
     }
 
@@ -387,7 +398,18 @@ impl Active {
 
 impl Hook for Attributor {
     fn wants(&self, function: FunctionId) -> Wants {
-        if self.calls.counts_calls_of(function) { Wants::Both } else { Wants::Nothing }
+        let Some(active) = self.active() else { return Wants::Nothing };
+        let (enters, leaves) = match active.is_known_at_ends {
+            true => (active.looks_at_queues[function.index()], active.looks_at_sent[function.index()]),
+            false => (true, true),
+        };
+        match (enters, leaves) {
+            (false, false) => Wants::Nothing,
+            _ if !self.calls.counts_calls_of(function) => Wants::Nothing,
+            (true, false) => Wants::Enter,
+            (false, true) => Wants::Leave,
+            (true, true) => Wants::Both,
+        }
     }
 
     #[inline]
@@ -397,9 +419,14 @@ impl Hook for Attributor {
         if thread.number.get().is_none() {
             self.first_call(here, thread, function, call);
         }
+        if active.is_known_at_ends {
+            let context = here.context(function, call);
+            active.take_queues(context);
+            return active.last.store(context, Ordering::Relaxed);
+        }
         let outside = self.outside(thread).unwrap_or(0);
         active.take(outside);
-        if self.of_queues[function.index()] {
+        if active.looks_at_queues[function.index()] {
             active.take_queues(outside);
         }
         if active.group.is_some() {
@@ -417,8 +444,14 @@ impl Hook for Attributor {
         let Some(active) = self.active() else { return };
         let context = here.context(function, call);
         let thread = Self::thread(here.slot());
+        if active.is_known_at_ends {
+            if thread.number.get().is_none() {
+                self.first_call(here, thread, function, call);
+            }
+            return active.take_sent(context);
+        }
         active.take(context);
-        if self.of_queues[function.index()] {
+        if active.looks_at_queues[function.index()] {
             if active.is_deferred {
                 active.last.store(context, Ordering::Relaxed);
             } else {

@@ -11,7 +11,7 @@ use mpit_sources::rma;
 
 use super::sampler::{Sampler, Wanted};
 use crate::config::Config;
-use crate::consumer::{Consumer, Parts, wants_entries};
+use crate::consumer::{Consumer, Parts};
 use crate::registry::Registry;
 use crate::state::Run;
 
@@ -78,13 +78,21 @@ impl Consumer for Variables {
 
 impl Hook for Variables {
     fn wants(&self, function: FunctionId) -> Wants {
-        wants_entries(function)
+        match function {
+            FunctionId::Comm_free | FunctionId::Comm_disconnect | FunctionId::Win_free => Wants::Enter,
+            _ => Wants::Nothing,
+        }
     }
 
-    #[inline]
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         if let Some(sampler) = sampler() {
             sampler.enter(call);
+        }
+    }
+
+    fn attend(&self) {
+        if let Some(sampler) = sampler() {
+            sampler.attend();
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Sampler {
     queue: ArrayQueue<Sample>,
     lost: AtomicU64,
     keeper: Mutex<Keeper>,
-    /// Whether there is something to do at the entry of the next call; and whether that is a sample.
+    /// Whether there is something to do before the next call; and whether that is a sample.
     attends: AtomicBool,
     is_due: AtomicBool,
     stopped: (Mutex<bool>, Condvar),
@@ -164,7 +164,7 @@ impl Sampler {
                 self.read(|series| series.any_thread, false);
                 self.is_due.store(true, Ordering::Relaxed);
             }
-            self.attends.store(true, Ordering::Release);
+            self.ask();
             self.keep(&mut lock(&self.keeper));
             if let Some(plugins) = plugins::host().filter(|_| sampled) {
                 plugins.interrupt(self.clock.now().0);
@@ -199,12 +199,8 @@ impl Sampler {
         self.stopped.1.notify_all();
     }
 
-    /// The program enters a call.
-    #[inline]
+    /// The program enters a call that frees a communicator or a window.
     pub(crate) fn enter(&self, call: &Call<'_>) {
-        if self.attends.load(Ordering::Relaxed) {
-            self.attend();
-        }
         match call {
             Call::Comm_free(a) if !a.comm.is_null() => {
                 // SAFETY: the program gives MPI a communicator to free.
@@ -222,9 +218,15 @@ impl Sampler {
         }
     }
 
-    /// Takes up what is new, and reads what only the threads of the program may read.
+    /// Something is to be done before the program's next call.
+    fn ask(&self) {
+        self.attends.store(true, Ordering::Release);
+        mpi_intercept::attend();
+    }
+
+    /// Takes up what is new, and reads what only the threads of the program may read. Where the program may call MPI.
     #[cold]
-    fn attend(&self) {
+    pub(crate) fn attend(&self) {
         if self.pid != std::process::id() || !self.attends.swap(false, Ordering::AcqRel) {
             return;
         }
@@ -436,7 +438,7 @@ impl Sampler {
 
     fn add(&self, object: Object) {
         lock(&self.made).push(object);
-        self.attends.store(true, Ordering::Release);
+        self.ask();
     }
 }
 

@@ -1,0 +1,52 @@
+//! A thread of ours has something to do where the program may call MPI: the program's next call does it, before its hooks run. Calls look at
+//! nothing for that which they do not look at anyway.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::FunctionId;
+use crate::depth::Depth;
+use crate::dispatch::{self, ACTIVE, ATTENDING, Running, SHARED};
+use crate::hook;
+
+/// Whether somebody has asked and no call has come since.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// The program's next call, in whatever thread, runs [`Hook::attend`](crate::Hook::attend) of all hooks: not one of `MPI_Init`,
+/// `MPI_Init_thread`, `MPI_Session_init`, `MPI_Finalize` and `MPI_Abort`, nor one that comes from inside of MPI. Where measurement
+/// [has ended](crate::stop), none does. For any thread, in hooks too.
+pub fn attend() {
+    ASKED.store(true, Ordering::SeqCst);
+    take_up();
+}
+
+/// Calls are attended to from now on, if somebody has asked for that.
+pub(crate) fn take_up() {
+    if ASKED.load(Ordering::SeqCst) {
+        let _ = SHARED.state.compare_exchange(ACTIVE, ATTENDING, Ordering::SeqCst, Ordering::SeqCst);
+    }
+}
+
+/// Whether a function's calls may do what waits: the program may call MPI in them, and neither begins nor ends it there.
+fn may_attend(function: FunctionId) -> bool {
+    use FunctionId as F;
+    !matches!(function, F::Init | F::Init_thread | F::Session_init | F::Finalize | F::Abort)
+}
+
+/// A call of this function begins. Whether hooks run.
+#[cold]
+#[inline(never)]
+pub(crate) fn look(function: FunctionId) -> bool {
+    if may_attend(function)
+        && Depth::at_top()
+        && SHARED.state.compare_exchange(ATTENDING, ACTIVE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    {
+        ASKED.store(false, Ordering::SeqCst);
+        let present = hook::present();
+        Depth::before_call(|depth| {
+            dispatch::guarded(depth, Running::Hook(function), || {
+                hook::ascending(present, |_, hook| hook.attend());
+            });
+        });
+    }
+    matches!(SHARED.state.load(Ordering::Relaxed), ACTIVE | ATTENDING)
+}
