@@ -435,6 +435,18 @@ pub(crate) fn wanted(function: FunctionId, present: u16) -> Wanted {
     }
 }
 
+/// Those of these hooks that want the entry of a function's calls.
+#[inline(always)]
+pub(crate) fn entering(function: FunctionId, hooks: u16) -> u16 {
+    FUNCTIONS[function.index()].enter.load(Ordering::Relaxed) & hooks
+}
+
+/// Those of these hooks that want the exit of a function's calls.
+#[inline(always)]
+pub(crate) fn leaving(function: FunctionId, hooks: u16) -> u16 {
+    FUNCTIONS[function.index()].leave.load(Ordering::Relaxed) & hooks
+}
+
 /// Calls `each` with the index of each of these hooks, in the order of registration.
 #[inline(always)]
 pub(crate) fn ascending(mut bits: u16, mut each: impl FnMut(usize, &'static dyn Hook)) {

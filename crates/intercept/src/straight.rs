@@ -12,7 +12,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicUsize, Ordering::Relaxed};
 
 use crate::depth::Depth;
 use crate::dispatch::{self, Running};
@@ -47,6 +47,21 @@ pub(crate) const OTHERS: Ends = 8;
 /// The two hooks, and their places among all hooks.
 static HOOKS: [AtomicPtr<c_void>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 static PLACES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+/// All hooks in these places, as bits.
+static AROUND: [AtomicU16; 4] = [const { AtomicU16::new(0) }; 4];
+
+/// Where other hooks are.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// Before the outer one.
+    Before,
+    /// Between the two.
+    Between,
+    /// Behind the inner one.
+    Behind,
+    /// Before the inner one.
+    BeforeInner,
+}
 /// Finds straight wrappers, once there are two hooks.
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -62,6 +77,10 @@ pub fn straighten<A: Outer, B: Hook + 'static>(outer: &'static A, inner: &'stati
     HOOKS[1].store(std::ptr::from_ref(inner).cast_mut().cast(), Relaxed);
     PLACES[0].store(first, Relaxed);
     PLACES[1].store(second, Relaxed);
+    let (outer, inner) = (1u16 << first, 1u16 << second);
+    let (before, before_inner) = (outer - 1, (inner - 1) & !outer);
+    let around = [before, before_inner & !before, !(inner | (inner - 1)), before_inner];
+    AROUND.iter().zip(around).for_each(|(bits, around)| bits.store(around, Relaxed));
     let find: Find = find_way::<A, B>;
     FIND.store(find as *mut c_void, std::sync::atomic::Ordering::Release);
     crate::ask_again();
@@ -134,42 +153,34 @@ impl<A: Outer, B: Hook + 'static> Straight<A, B> {
         known.set_context(self.hooks().0.find(known.of_contexts(), known.site(), self.function, call));
     }
 
-    /// The other hooks that are there, as bits: those that come before the outer one, between the two, and behind the inner one.
+    /// Calls `enter` of the other hooks in this place that are `there` and want it.
     #[inline(always)]
-    pub(crate) fn others(&self) -> [u16; 3] {
-        let [outer, inner] = [0, 1].map(|place| 1u16 << (PLACES[place].load(Relaxed) % hook::MAX));
-        let others = hook::present() & !(outer | inner);
-        [others & (outer - 1), others & (inner - 1) & !(outer - 1), others & !(inner - 1)]
-    }
-
-    /// Calls `enter` of those of these hooks that want it.
-    #[inline(always)]
-    pub(crate) fn others_enter(&self, others: u16, call: &mut Call<'_>) {
-        let wanted = hook::wanted(self.function, others).enter;
-        if wanted != 0 {
-            self.enter_all(wanted, call);
+    pub(crate) fn others_enter(&self, there: u16, place: Place, call: &mut Call<'_>) {
+        let hooks = hook::entering(self.function, there & AROUND[place as usize].load(Relaxed));
+        if hooks != 0 {
+            self.enter_all(hooks, call);
         }
     }
 
     #[inline(never)]
-    fn enter_all(&self, wanted: u16, call: &mut Call<'_>) {
-        hook::ascending(wanted, |index, hook| {
+    fn enter_all(&self, hooks: u16, call: &mut Call<'_>) {
+        hook::ascending(hooks, |index, hook| {
             hook.enter_in_thread(self.depth.of_hook(index).with_context_found(), self.function, call);
         });
     }
 
-    /// Calls `leave` of those of these hooks that want it.
+    /// Calls `leave` of the other hooks in this place that were `there` when the call began and want it.
     #[inline(always)]
-    pub(crate) fn others_leave(&self, others: u16, call: &mut Call<'_>, code: c_int) {
-        let wanted = hook::wanted(self.function, others).leave;
-        if wanted != 0 {
-            self.leave_all(wanted, call, code);
+    pub(crate) fn others_leave(&self, there: u16, place: Place, call: &mut Call<'_>, code: c_int) {
+        let hooks = hook::leaving(self.function, there & AROUND[place as usize].load(Relaxed));
+        if hooks != 0 {
+            self.leave_all(hooks, call, code);
         }
     }
 
     #[inline(never)]
-    fn leave_all(&self, wanted: u16, call: &mut Call<'_>, code: c_int) {
-        hook::descending(wanted, |index, hook| {
+    fn leave_all(&self, hooks: u16, call: &mut Call<'_>, code: c_int) {
+        hook::descending(hooks, |index, hook| {
             hook.leave_in_thread(self.depth.of_hook(index).with_context_found(), self.function, call, code);
         });
     }
@@ -218,7 +229,7 @@ macro_rules! straight_way {
         unsafe extern "C-unwind" fn straight<A: $crate::Outer, B: $crate::Hook + 'static, const ENDS: u8>(
             $($p: $c),*
         ) -> c_int {
-            use $crate::straight::{INNER_ENTERS, INNER_LEAVES, OTHERS, OUTER_ENTERS, Straight};
+            use $crate::straight::{INNER_ENTERS, INNER_LEAVES, OTHERS, OUTER_ENTERS, Place, Straight};
             use $crate::wrapper::{Argument, FUNCTIONS};
             type Signature = unsafe extern "C-unwind" fn($($c),*) -> c_int;
             let next = || {
@@ -253,18 +264,18 @@ macro_rules! straight_way {
                 return code;
             }
             let arguments = place.write(receive());
-            let [before, between, behind] = if ENDS & OTHERS != 0 { call.others() } else { [0; 3] };
+            let there = if ENDS & OTHERS != 0 { $crate::hook::present() } else { 0 };
             let entered = call.guarded(|| {
                 let (outer, inner) = call.hooks();
                 call.find_context(&Call::$args(&mut *arguments));
                 if ENDS & OTHERS != 0 {
-                    call.others_enter(before | between, &mut Call::$args(&mut *arguments));
+                    call.others_enter(there, Place::BeforeInner, &mut Call::$args(&mut *arguments));
                 }
                 if ENDS & INNER_ENTERS != 0 {
                     inner.enter_in_thread(call.of_inner(), FunctionId::$id, &mut Call::$args(&mut *arguments));
                 }
                 if ENDS & OTHERS != 0 {
-                    call.others_enter(behind, &mut Call::$args(&mut *arguments));
+                    call.others_enter(there, Place::Behind, &mut Call::$args(&mut *arguments));
                 }
                 call.set_entered(if ENDS & OUTER_ENTERS != 0 { outer.enter_last(call.of_outer()) } else { outer.now() });
             });
@@ -277,17 +288,17 @@ macro_rules! straight_way {
                 call.guarded(|| {
                     let (outer, inner) = call.hooks();
                     if ENDS & OTHERS != 0 {
-                        call.others_leave(behind, &mut Call::$args(&mut *arguments), code);
+                        call.others_leave(there, Place::Behind, &mut Call::$args(&mut *arguments), code);
                     }
                     if ENDS & INNER_LEAVES != 0 {
                         inner.leave_in_thread(call.of_inner(), FunctionId::$id, &mut Call::$args(&mut *arguments), code);
                     }
                     if ENDS & OTHERS != 0 {
-                        call.others_leave(between, &mut Call::$args(&mut *arguments), code);
+                        call.others_leave(there, Place::Between, &mut Call::$args(&mut *arguments), code);
                     }
                     outer.leave_in_thread(call.of_outer(), FunctionId::$id, &mut Call::$args(&mut *arguments), code);
                     if ENDS & OTHERS != 0 {
-                        call.others_leave(before, &mut Call::$args(arguments), code);
+                        call.others_leave(there, Place::Before, &mut Call::$args(arguments), code);
                     }
                 });
             }
