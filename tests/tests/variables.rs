@@ -103,6 +103,61 @@ fn the_mpis_own_are_there_as_without_us() {
     }
 }
 
+/// What a program that is asked to count as the component does sees of each variable, by rank, variable and peer: of the MPI's own, if it
+/// has it, and of ours.
+fn as_component(job: Job<'_>, what: &str) -> [Vec<String>; 2] {
+    let run = job.run();
+    run.expect(run.code == Some(0), what);
+    ["first ", "last "].map(|whose| {
+        let mut lines: Vec<String> =
+            run.stdout.lines().filter_map(|line| line.strip_prefix(whose)).map(str::to_owned).collect();
+        lines.sort();
+        lines
+    })
+}
+
+#[test]
+fn the_switch_counts_what_the_component_counts() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "as_component");
+        let with = |options: &[&str], component: bool| {
+            let directory = fresh_dir();
+            let mut job = Job::new(mpi, 2, &program).current_dir(directory.path());
+            if component {
+                job = job.env("OMPI_MCA_pml_monitoring_enable", "2");
+            }
+            as_component(job.under_mel(["--profile", "queues"].iter().chain(options).copied()), mpi.name)
+        };
+        let expected = |of_self: [&str; 2], no_op: [&str; 2]| {
+            let mut lines = Vec::new();
+            for rank in 0..2 {
+                let mut line = |name: &str, own: &str, other: &str| {
+                    let [first, second] = if rank == 0 { [own, other] } else { [other, own] };
+                    lines.push(format!("{rank} {name} {first} {second}"));
+                };
+                line("pml_monitoring_messages_count", of_self[0], "1");
+                line("pml_monitoring_messages_size", if of_self[0] == "0" { "0" } else { "10" }, "3");
+                line("osc_monitoring_messages_sent_count", of_self[0], no_op[0]);
+                line("osc_monitoring_messages_sent_size", of_self[1], no_op[1]);
+                line("osc_monitoring_messages_recv_count", "0", "2");
+                line("osc_monitoring_messages_recv_size", "0", "8");
+            }
+            lines.sort();
+            lines
+        };
+        assert_eq!(with(&[], false)[1], expected(["0", "0"], ["0", "0"]), "{}", mpi.name);
+        let likewise = expected(["1", "20"], ["2", "4"]);
+        assert_eq!(with(&["--as-component"], false)[1], likewise, "{}", mpi.name);
+        let alone = Job::new(mpi, 2, &program).env("MEL_AS_COMPONENT", "1");
+        let alone = alone.through_env("LD_PRELOAD", built("libmpit_events.so"));
+        assert_eq!(as_component(alone, mpi.name)[1], likewise, "{}", mpi.name);
+        if mpi.name == "openmpi" {
+            let [theirs, ours] = with(&["--as-component"], true);
+            assert_eq!(theirs, ours);
+        }
+    }
+}
+
 #[test]
 fn a_program_counts_what_a_part_of_it_sends() {
     const RANKS: u32 = 3;

@@ -134,7 +134,7 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
     }
 
     fn is_on(&self, setting: &Setting) -> bool {
-        self.text(setting).is_some_and(|value| value != "0")
+        self.text(setting).is_some_and(|value| settings::is_on(&value))
     }
 
     /// Whether the user has said that it is not to be.

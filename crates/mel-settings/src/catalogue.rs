@@ -130,6 +130,16 @@ catalogue! {
         more: "below-the-calls.md#inside-the-library",
         ..GIVEN
     };
+    /// Whether variables and the matrix count what Open MPI's monitoring component counts and MEL does not.
+    AS_COMPONENT = Setting {
+        name: "MEL_AS_COMPONENT",
+        option: Some(switch("as-component")),
+        short: "Count as Open MPI's monitoring component does, in its variables: also what a process sends to \
+                itself, and operations with MPI_NO_OP as if they brought data; these in the matrix, too",
+        long: "For libmpit_events.so, too.",
+        more: "variables.md#as-the-component-counts",
+        ..GIVEN
+    };
     /// Performance variables to sample.
     VARS = Setting {
         name: "MEL_VARS",

@@ -246,6 +246,12 @@ impl PartialEq for Setting {
 
 impl Eq for Setting {}
 
+/// Whether this value of a switch turns it on.
+#[must_use]
+pub fn is_on(value: &str) -> bool {
+    !matches!(value, "" | "0")
+}
+
 /// The setting with this variable.
 #[must_use]
 pub fn of_name(name: &str) -> Option<&'static Setting> {

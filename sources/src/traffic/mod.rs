@@ -14,8 +14,10 @@ mod persistent;
 mod thread;
 
 use std::ffi::c_int;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mel_settings::AS_COMPONENT;
 use mpi_abi::{Abi, Datatype, Handle, HandlePtr, Request};
 use mpi_functions::{FileCall, Kind as Of, Making, Step, WindowCall};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, PerThread, Wants};
@@ -79,6 +81,13 @@ pub trait Store: Sync {
     fn epoch(&self) -> u32 {
         0
     }
+}
+
+/// Whether the user wants to have counted what Open MPI's monitoring component counts, and MEL otherwise does not (`MEL_AS_COMPONENT=1`).
+#[must_use]
+pub fn as_component() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var(AS_COMPONENT.name).is_ok_and(|value| mel_settings::is_on(&value)))
 }
 
 /// Follows the calls that send. Lives as long as the process.
@@ -154,10 +163,10 @@ impl<S: Store> Traffic<S> {
         thread.starting = starting;
     }
 
-    /// Communication through a window. `MPI_NO_OP` sends nothing.
+    /// Communication through a window. `MPI_NO_OP` sends nothing; to Open MPI's component it does.
     #[inline(never)]
     fn one_sided(&self, thread: &mut Thread<S::Row>, number: u16, call: &Call<'_>) {
-        let no_op = self.abi.constants.no_op;
+        let (no_op, counts_no_op) = (self.abi.constants.no_op, as_component());
         let mut count = |kind, win: usize, target: c_int, count: i64, datatype: Datatype| {
             if target >= 0 {
                 let bytes = thread.size(count, datatype);
@@ -186,17 +195,23 @@ impl<S: Store> Traffic<S> {
             Call::Get_accumulate(a) => {
                 if a.op != no_op {
                     count(Kind::Put, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
+                } else if counts_no_op {
+                    // The data at hand has no part in it, and its type may be anything.
+                    count(Kind::Put, a.win.word(), a.target_rank, 0, a.result_datatype);
                 }
                 count(Kind::Get, a.win.word(), a.target_rank, a.result_count, a.result_datatype);
             }
             Call::Rget_accumulate(a) => {
                 if a.op != no_op {
                     count(Kind::Put, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
+                } else if counts_no_op {
+                    // The data at hand has no part in it, and its type may be anything.
+                    count(Kind::Put, a.win.word(), a.target_rank, 0, a.result_datatype);
                 }
                 count(Kind::Get, a.win.word(), a.target_rank, a.result_count, a.result_datatype);
             }
             Call::Fetch_and_op(a) => {
-                if a.op != no_op {
+                if a.op != no_op || counts_no_op {
                     count(Kind::Put, a.win.word(), a.target_rank, 1, a.datatype);
                 }
                 count(Kind::Get, a.win.word(), a.target_rank, 1, a.datatype);

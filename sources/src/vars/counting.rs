@@ -53,7 +53,9 @@ pub(super) struct Counting {
 impl Counting {
     /// Counts nothing yet.
     pub(super) fn new(abi: &'static Abi) -> Self {
-        Counting { abi, state: Box::leak(Box::default()), begun: OnceLock::new() }
+        let state: Shared = Box::leak(Box::default());
+        locked(state).counts.counts_self = traffic::as_component();
+        Counting { abi, state, begun: OnceLock::new() }
     }
 }
 

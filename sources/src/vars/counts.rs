@@ -89,6 +89,8 @@ impl Row {
 pub(super) struct Counts {
     rows: HashMap<Place, &'static Row, FxBuildHasher>,
     groups: Vec<Group>,
+    /// Whether messages and one-sided operations to this process itself count, too.
+    pub(super) counts_self: bool,
     /// All-to-one operations with this process as root, by communicator.
     to_here: HashMap<u64, Amount, FxBuildHasher>,
 }
@@ -140,12 +142,13 @@ impl Counts {
         if world >= 0 { world == own_world } else { rank >= 0 && rank == own }
     }
 
-    /// The destinations of a row, by rank in its communicator and in `MPI_COMM_WORLD`. Not this process itself.
+    /// The destinations of a row, by rank in its communicator and in `MPI_COMM_WORLD`. Not this process itself, unless that counts, too.
     fn destinations(&self, place: &Place, mut each: impl FnMut(i32, i32)) {
         let group = self.group(place.communicator);
         let first = match place.whom {
             Whom::One { rank, world } => {
-                if !self.is_self(place.communicator, place.whom) {
+                let counts_self = self.counts_self && place.kind != Kind::Collective;
+                if counts_self || !self.is_self(place.communicator, place.whom) {
                     each(rank, world);
                 }
                 return;

@@ -52,6 +52,19 @@ fn the_world_has_what_goes_to_a_process_on_whatever_communicator() {
 }
 
 #[test]
+fn a_process_itself_counts_where_that_is_wanted_but_in_no_collective_operation() {
+    let mut counts = counts();
+    counts.counts_self = true;
+    send(&mut counts, place(Kind::Message, PAIR, one(1, 1)), 7);
+    send(&mut counts, place(Kind::Put, NO_COMMUNICATOR, one(1, 1)), 5);
+    operation(&mut counts, WORLD, Whom::Each, 3, Shape::OneToAll, 100);
+    operation(&mut counts, WORLD, one(1, 1), 4, Shape::AllToAll, 1000);
+    assert_eq!(bytes(&counts, WORLD, Kind::Message), [0, 7, 0]);
+    assert_eq!(bytes(&counts, WORLD, Kind::Put), [0, 5, 0]);
+    assert_eq!(bytes(&counts, WORLD, Kind::Collective), [100, 0, 100]);
+}
+
+#[test]
 fn windows_are_given_by_process() {
     let mut counts = counts();
     send(&mut counts, place(Kind::Put, NO_COMMUNICATOR, one(0, 0)), 1);
