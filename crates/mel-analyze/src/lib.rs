@@ -39,5 +39,5 @@ pub mod units;
 
 pub use by_hand::ByHand;
 pub use overlap::Overlap;
-pub use report::{Analysis, PathInWords, PlaceOnPath, RankOnPath};
+pub use report::{Analysis, HIDDEN, PathInWords, PlaceOnPath, RankOnPath};
 pub use run::{Options, analyze};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use mel_convert::time::Timeline;
 use mel_log::RankLog;
+use mel_log::number::duration;
 use mel_log::profile::Efficiency;
 use mel_log::profile::remarks::Remark;
 use mel_log::profile::verdict::{Basis, Finding, Instance};
-use mel_verdict::findings::{self, Causes, Gain, Key, Lost, MOST_SUPPOSED, Rule};
+use mel_verdict::findings::{self, Causes, Gain, Key, LEAST_SHARE, Lost, MOST_SUPPOSED, Rule};
 use mel_verdict::replay::{CriticalPath, Supposition};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -22,6 +23,14 @@ use crate::reader::Reader;
 
 /// How many places on the critical path are kept at most.
 const MOST_ON_PATH: usize = 20;
+/// How many of them are told in the sentence.
+const MOST_PLACES: usize = 4;
+/// What has less of the critical path than this is not told.
+const LEAST_ON_PATH: f64 = 0.05;
+
+/// What the overlap of nonblocking messages is.
+pub const HIDDEN: &str = "Work between the start of nonblocking messages and the wait for them, as a share of that and of what was \
+                          waited all the same (observed, all ranks together)";
 
 /// What an analysis has found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +68,41 @@ pub struct PathInWords {
     pub ranks: Vec<RankOnPath>,
     /// By rank and call, the most first.
     pub places: Vec<PlaceOnPath>,
+}
+
+impl PathInWords {
+    /// How long it is, and where most of it is.
+    pub fn sentence(&self) -> String {
+        let turns = match self.turns {
+            0 => "all of it on one rank".to_owned(),
+            1 => "going once from one rank to another".to_owned(),
+            turns => format!("going {turns} times from one rank to another"),
+        };
+        let mut text = format!("The critical path computes for {}, {turns}", duration(self.computing_s));
+        let place = |of: &PlaceOnPath| {
+            format!(
+                "{} ({:.0} %) on rank {} before {}",
+                duration(of.seconds),
+                100.0 * of.share,
+                of.rank,
+                of.before
+            )
+        };
+        let worth = self.places.iter().take(MOST_PLACES).filter(|of| of.share >= LEAST_ON_PATH);
+        let places: Vec<String> = worth.map(place).collect();
+        if !places.is_empty() {
+            text += &format!(": {}", places.join("; "));
+        }
+        text + "."
+    }
+}
+
+impl Analysis {
+    /// The collective operations made by hand that cost enough to be told, each in a sentence without its stop.
+    pub fn worth_an_operation(&self) -> impl Iterator<Item = String> {
+        let worth = self.by_hand.iter().filter(|of| of.seconds >= LEAST_SHARE * self.all_ranks_s);
+        worth.map(|of| of.sentence(&duration(of.seconds)))
+    }
 }
 
 /// The part of a rank in the critical path.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use mel_analyze::{Analysis, ByHand, Options, Overlap, PathInWords, PlaceOnPath, analyze};
+use mel_analyze::{Analysis, ByHand, HIDDEN, Options, Overlap, PathInWords, analyze};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::StreamKind;
@@ -61,11 +61,6 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 }
-
-/// How many places on the critical path to show.
-const MOST_PLACES: usize = 4;
-/// What has less of the critical path than this is not told.
-const LEAST_ON_PATH: f64 = 0.05;
 
 /// Analyses.
 ///
@@ -126,10 +121,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let mut text = if args.overlap { overlaps(&analysis, args.top) } else { told(&analysis, args.top) };
-    for of in
-        analysis.by_hand.iter().filter(|of| !args.overlap && of.seconds >= LEAST_SHARE * analysis.all_ranks_s)
-    {
-        text += &wrapped("", &format!("{}.", of.sentence(&duration(of.seconds))));
+    for sentence in analysis.worth_an_operation().filter(|_| !args.overlap) {
+        text += &wrapped("", &format!("{sentence}."));
     }
     for remark in analysis.remarks.iter().filter(|_| !args.overlap) {
         text += &wrapped("", &sentence(&remark.sentence()));
@@ -166,31 +159,6 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| format!("{text} is no time to wait for"))
 }
 
-/// The critical path in a sentence: how long it is, and where most of it is.
-fn path_in_words(path: &PathInWords) -> String {
-    let turns = match path.turns {
-        0 => "all of it on one rank".to_owned(),
-        1 => "going once from one rank to another".to_owned(),
-        turns => format!("going {turns} times from one rank to another"),
-    };
-    let mut text = format!("The critical path computes for {}, {turns}", duration(path.computing_s));
-    let place = |of: &PlaceOnPath| {
-        format!(
-            "{} ({:.0} %) on rank {} before {}",
-            duration(of.seconds),
-            100.0 * of.share,
-            of.rank,
-            of.before
-        )
-    };
-    let places: Vec<String> =
-        path.places.iter().take(MOST_PLACES).filter(|of| of.share >= LEAST_ON_PATH).map(place).collect();
-    if !places.is_empty() {
-        text += &format!(": {}", places.join("; "));
-    }
-    text + "."
-}
-
 /// How much of nonblocking messages was hidden, for people.
 fn overlaps(analysis: &Analysis, top: usize) -> String {
     let all = &analysis.overlap;
@@ -208,11 +176,7 @@ fn overlaps(analysis: &Analysis, top: usize) -> String {
     };
     let rows: Vec<Vec<String>> =
         std::iter::once(header.map(str::to_owned).to_vec()).chain(all.iter().take(top).map(row)).collect();
-    let mut text = wrapped(
-        "",
-        "Work between the start of nonblocking messages and the wait for them, as a share of that and of what was waited \
-         all the same (observed, all ranks together):",
-    );
+    let mut text = wrapped("", &format!("{HIDDEN}:"));
     text += &table(&rows, &[0, 1]);
     let more = all.len().saturating_sub(top);
     if more > 0 {
@@ -231,7 +195,7 @@ fn told(analysis: &Analysis, top: usize) -> String {
         100.0 * mpi_s / all_ranks_s.max(1e-9),
     );
     text.extend(efficiency.as_ref().map(|of| wrapped("", &sentence(&in_words(of)))));
-    text.extend(critical_path.as_ref().map(|path| wrapped("", &path_in_words(path))));
+    text.extend(critical_path.as_ref().map(|path| wrapped("", &path.sentence())));
     let worth = verdict.iter().filter(|finding| finding.share >= LEAST_SHARE);
     let shown: Vec<&Finding> = worth.clone().take(top).collect();
     if shown.is_empty() {
@@ -281,6 +245,7 @@ fn told(analysis: &Analysis, top: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mel_analyze::PlaceOnPath;
     use mel_log::profile::Basis;
 
     use super::*;

@@ -14,6 +14,7 @@ use super::{matrix, stuck};
 use crate::progress_bar::ProgressBar;
 use crate::tables::terminal::terminal;
 use crate::tables::{csv, csv_of_many};
+use mel_analyze::PathInWords;
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::profile::columns::Columns;
@@ -139,9 +140,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Err(error) => return Err(error.into()),
     };
+    let mut of_trace = Vec::new();
     match &args.phase {
         Some(name) => profile = profile.of_phase(name).map_err(anyhow::Error::msg)?,
-        None => improve(&mut profile, args),
+        None => of_trace = improve(&mut profile, args),
     }
     if args.json {
         let text = serde_json::to_string_pretty(&profile)? + "\n";
@@ -158,7 +160,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         // A run that has ended well does not hang: nothing is read once more.
         let may_hang = args.phase.is_none() && !ends::sentences(&profile).is_empty();
         let hangs = if may_hang { stuck::first_words(&args.directory) } else { String::new() };
-        let text = hangs + &lines + &terminal(&profile, &args.directory) + &advised(&profile, args)?;
+        let of_trace: String = of_trace.iter().map(|sentence| wrapped("", sentence)).collect();
+        let text =
+            hangs + &lines + &terminal(&profile, &args.directory) + &of_trace + &advised(&profile, args)?;
         to_stdout(|out| out.write_all(text.as_bytes()))?;
     }
     Ok(if args.json || args.csv { complain(&missing(&profile)) } else { code(profile.is_whole()) })
@@ -172,18 +176,25 @@ fn advised(profile: &Profile, args: &Args) -> anyhow::Result<String> {
     Ok(pointer(&advise(&read_rules(&[])?, profile), &args.directory))
 }
 
-/// Where the run has a whole trace the verdict is exact. What its logs lack is added to what the profile lacks.
-fn improve(profile: &mut Profile, args: &Args) {
-    let Ok(run) = Run::open(&args.directory) else { return };
+/// Where the run has a whole trace the verdict is exact. What its logs lack is added to what the profile lacks. Gives, in sentences, what the
+/// trace alone has.
+fn improve(profile: &mut Profile, args: &Args) -> Vec<String> {
+    let Ok(run) = Run::open(&args.directory) else { return Vec::new() };
     profile.incomplete.extend(run.incomplete());
     if args.estimated || args.csv {
-        return;
+        return Vec::new();
     }
     let progress = ProgressBar::new("analyzing the trace", run.records_at_most());
-    let Some(analysis) = exact::analysis(&run, &|records| progress.advance(records)) else { return };
+    let Some(analysis) = exact::analysis(&run, &|records| progress.advance(records)) else {
+        return Vec::new();
+    };
     profile.verdict = exact::verdict(&run, Some(&analysis.verdict), profile.verdict.as_deref());
     profile.efficiency = exact::efficiency(&run, analysis.efficiency.as_ref(), profile.efficiency.take());
+    let path = analysis.critical_path.iter().map(PathInWords::sentence);
+    let sentences =
+        path.chain(analysis.worth_an_operation().map(|sentence| format!("{sentence}."))).collect();
     profile.remarks.extend(analysis.remarks);
+    sentences
 }
 
 /// What a page or a picture shows of the run, from whatever it has left.

@@ -55,6 +55,7 @@ export function verdictSection(section) {
   const verdict = data.verdict;
   if (!verdict) return section.remove();
   if (data.efficiency) section.insertAdjacentHTML("beforeend", efficiencies(data.efficiency));
+  if (data.critical_path) note(section, escape(data.critical_path));
   section.insertAdjacentHTML("beforeend", (data.budget || []).map((line) => `<p class="note">${escape(line)}</p>`).join(""));
   if (!verdict.length) {
     section.insertAdjacentHTML("beforeend", `<p class="fine">${escape(data.without_findings || "")}</p>`);
@@ -91,16 +92,34 @@ function exactWaits(section, findings) {
   new SortedTable(section, columns, findings, columns.findIndex((column) => column.head === "lost"), "search finding, line, communicator");
 }
 
+// How much of nonblocking messages was hidden behind work.
+function hidden(section, pairs) {
+  section.insertAdjacentHTML("beforeend", `<h3>Hidden behind work</h3>`);
+  note(section, `${data.overlap_is}. A low overlap says nothing by itself: the sender may be late.`);
+  const words = (head, value) => ({ head, value, text: (of) => escape(value(of)) }), number = (head, value, text) => ({ head, value, text, number: true });
+  const columns = [
+    words("started by", (of) => of.started), words("waited for by", (of) => of.completed), number("operations", (of) => of.operations, (of) => count(of.operations)),
+    number("work<br>meanwhile", (of) => of.work_s, (of) => duration(of.work_s)), number("waited", (of) => of.waited_s, (of) => duration(of.waited_s)),
+    number("overlap", (of) => of.overlap, (of) => withBar(percent(of.overlap), of.overlap)),
+  ];
+  new SortedTable(section, columns, pairs, columns.findIndex((column) => column.head === "waited"), "search line");
+}
+
 export function waitsSection(section) {
   const waits = data.calls ? data.calls.waits : [], verdict = data.verdict || [], exact = data.exact || verdict.filter((f) => f.worst && f.worst.length);
-  if (!waits.length && !exact.length) return section.remove();
+  if (!waits.length && !exact.length && !(data.overlap || []).length) return section.remove();
   if (exact.length) exactWaits(section, exact);
   // The worst instances of each finding, from the verdict too.
   document.querySelectorAll("#verdict .worst").forEach((span) => {
     const { worst } = verdict[span.dataset.finding];
     if (worst && worst.length) span.innerHTML = "worst: " + worst.slice(0, 3).map(instanceLink).join(", ");
   });
-  if (!waits.length) return;
+  if (waits.length) fromSums(section, waits, exact.length > 0);
+  if ((data.overlap || []).length) hidden(section, data.overlap);
+}
+
+// What waited for whom, as the sums of the profile have it.
+function fromSums(section, waits, besides) {
   const most = Math.max(...waits.map((wait) => wait.lost_ns), 1), { functions, run_ns: run } = data.calls;
   const words = (head, value) => ({ head, value, text: (wait) => escape(value(wait)) });
   const number = (head, value, text) => ({ head, value, text, number: true });
@@ -113,7 +132,7 @@ export function waitsSection(section) {
     number("times", (w) => w.count, (w) => count(w.count)), number("longest", (w) => w.max_ns, (w) => seconds(w.max_ns)),
     words("by ranks", (w) => w.victims.slice(0, 4).map(({ rank }) => rank).join(", ") + (w.victims_all > 4 ? ` and ${w.victims_all - 4} more` : "")),
   ];
-  if (exact.length) section.insertAdjacentHTML("beforeend", `<h3>From the sums of the profile</h3>`);
+  if (besides) section.insertAdjacentHTML("beforeend", `<h3>From the sums of the profile</h3>`);
   note(section, `Time lost by calls that waited for another rank, as the sums over the run have it: whom each waited for directly. The verdict follows it back to the first cause.${data.calls.hidden_waits ? ` ${many(data.calls.hidden_waits, "line")} with the least time are left out.` : ""}`);
   new SortedTable(section, columns, waits, columns.findIndex((column) => column.head === "lost"), "search function, line, kind");
 }

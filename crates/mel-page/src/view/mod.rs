@@ -56,6 +56,7 @@ pub mod variables;
 
 use serde::Serialize;
 
+use mel_analyze::{Analysis, HIDDEN, Overlap};
 use mel_convert::Run;
 use mel_log::profile::columns::Columns;
 use mel_log::profile::findings::findings;
@@ -93,6 +94,12 @@ pub struct View {
     pub without_findings: Option<String>,
     /// The findings of the trace, worst first; none without one.
     pub exact: Option<Vec<Finding>>,
+    /// The critical path of the trace, in a sentence; none where it is not known.
+    pub critical_path: Option<String>,
+    /// How much of the trace's nonblocking messages was hidden behind work, by the lines that start them and that wait for them.
+    pub overlap: Vec<Overlap>,
+    /// What that is.
+    pub overlap_is: &'static str,
     /// The calls of the profile; none if they were not counted.
     pub calls: Option<calls::Calls>,
     /// Where a rank computes, by samples; none where there are none.
@@ -172,6 +179,9 @@ pub fn view(
         budget_parts: parts_of(of_run),
         without_findings: text::verdict::without_findings(of_run),
         exact: None,
+        critical_path: None,
+        overlap: Vec::new(),
+        overlap_is: HIDDEN,
         calls: calls::calls(of_run),
         code: code::code(of_run),
         findings: sentences,
@@ -237,7 +247,12 @@ impl View {
         let (known, phases) = known.map(|known| (known.all, known.names)).unzip();
         let remarks = analysis.iter().flat_map(|analysis| &analysis.remarks);
         self.findings.extend(remarks.map(Remark::sentence));
-        let exact = analysis.and_then(|analysis| analysis.efficiency);
+        self.findings.extend(analysis.iter().flat_map(Analysis::worth_an_operation));
+        self.critical_path =
+            analysis.as_ref().and_then(|analysis| Some(analysis.critical_path.as_ref()?.sentence()));
+        let (exact, overlap) = analysis.map(|analysis| (analysis.efficiency, analysis.overlap)).unzip();
+        self.overlap = overlap.unwrap_or_default();
+        let exact = exact.flatten();
         let all = exact::efficiency(run, exact.as_ref(), known);
         self.efficiency = all.map(|all| efficiency::view(&all, &phases.unwrap_or_default()));
     }
