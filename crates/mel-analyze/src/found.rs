@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::by_hand::Loops;
 use crate::checks::Checks;
-use crate::model::{NO_SITE, Site};
+use crate::model::{Change, NO_SITE, Site};
 use crate::overlap::Overlaps;
 use crate::rules::{Loss, Rule};
 
@@ -79,7 +79,7 @@ pub struct Found {
     /// Ranks that idle by design: what they wait is not lost.
     idle: BTreeSet<u32>,
     /// By rank: since when it is in which phase, in the order of time.
-    phases: FxHashMap<u32, Vec<(u64, Option<u32>)>>,
+    phases: FxHashMap<u32, Vec<Change>>,
     /// How many times are in [`Sum::removed`] of all.
     removed: usize,
 }
@@ -124,16 +124,21 @@ impl Found {
         Found { idle: idle.clone(), ..Found::default() }
     }
 
-    /// A rank is in this phase from this time on.
-    pub fn enter_phase(&mut self, rank: u32, time: u64, phase: Option<u32>) {
-        self.phases.entry(rank).or_default().push((time, phase));
+    /// A rank goes into another phase.
+    pub fn enter_phase(&mut self, rank: u32, change: Change) {
+        self.phases.entry(rank).or_default().push(change);
+    }
+
+    /// By rank: since when it is in which phase, in the order of time.
+    pub fn phases(&self) -> &FxHashMap<u32, Vec<Change>> {
+        &self.phases
     }
 
     /// The phase that a rank was in at a time.
     fn phase(&self, rank: u32, time: u64) -> Option<u32> {
         let phases = self.phases.get(&rank)?;
-        let next = phases.partition_point(|(since, _)| *since <= time);
-        phases.get(next.checked_sub(1)?)?.1
+        let next = phases.partition_point(|change| change.time <= time);
+        phases.get(next.checked_sub(1)?)?.phase
     }
 
     /// Adds a part of a loss, due to this cause and its call, and without these times of a rank nothing would have been lost.

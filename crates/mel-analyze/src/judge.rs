@@ -251,7 +251,7 @@ impl<'a> Judge<'a> {
                     checks.chooses(rank);
                 }
             }
-            Step::Phase(rank, time, phase) => self.found.enter_phase(rank, time, phase),
+            Step::Phase(rank, change) => self.found.enter_phase(rank, change),
             Step::InMpi(call) => self.event(call.end, What::InMpi(call)),
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
             Step::Noticed(rank, noticed) => {

@@ -12,6 +12,7 @@
 //! - [`by_hand`]: collective operations that are made of messages between two.
 //! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
+//! - `in_phases`: how well the ranks are used in each phase.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
 //! Logs are read by several threads, all ranks in step, so that what is kept is what is under way; for [`checks`] the first million calls
@@ -21,6 +22,7 @@ pub mod by_hand;
 pub mod checks;
 pub mod did;
 pub mod found;
+mod in_phases;
 pub mod judge;
 pub mod model;
 pub mod names;

@@ -168,6 +168,17 @@ pub enum OnWindow {
     },
 }
 
+/// A rank is in another phase from a time on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Since when.
+    pub time: u64,
+    /// The phase, a place in [`Names::phases`](crate::names::Names::phases); none is what has no name.
+    pub phase: Option<u32>,
+    /// How long the rank was outside of MPI until then.
+    pub computed: u64,
+}
+
 /// One thing that a rank did.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
@@ -185,8 +196,8 @@ pub enum Step {
     Started(u32, u64),
     /// The receives of this rank may get other messages: it has used a wildcard, or it is not known whether it has.
     Chooses(u32),
-    /// The rank is in this phase from this time on: a place in [`Names::phases`](crate::names::Names::phases), or none.
-    Phase(u32, u64, Option<u32>),
+    /// The rank goes into another phase.
+    Phase(u32, Change),
     /// The rank enters `MPI_Finalize`.
     Finalizes(Call),
     /// The rank was in no MPI call, from the first time until it made this call.

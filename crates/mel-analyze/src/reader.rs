@@ -15,7 +15,9 @@ use mel_log::format::NO_ROOT;
 use mel_log::{Described, Element, Overlap, RankLog, StreamKind};
 
 use crate::checks::Noticed;
-use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
+use crate::model::{
+    Call, Change, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way,
+};
 use crate::names::{Local, Names};
 use crate::numbering::Numbering;
 use crate::polling::Polling;
@@ -654,7 +656,11 @@ impl Visitor for Maker<'_> {
 
     fn phase(&mut self, ticks: u64, number: u16) {
         let phase = self.local.phases.get(&number).copied();
-        self.steps.push(Step::Phase(self.rank, self.nanos(ticks), phase));
+        let time = self.nanos(ticks);
+        // The call that changes it is not over, and takes no time until then.
+        let since_last = if self.started.is_some() { time.saturating_sub(self.last) } else { 0 };
+        let change = Change { time, phase, computed: self.computed + since_last };
+        self.steps.push(Step::Phase(self.rank, change));
     }
 
     fn region(&mut self, region: &Region<'_>) {

@@ -47,6 +47,9 @@ pub struct Analysis {
     pub mpi_s: f64,
     /// How well the ranks are used; none where several threads of a rank call MPI, and where a rank did not come to its end.
     pub efficiency: Option<Efficiency>,
+    /// The same of each phase, by its name, which is empty for what belongs to none; nothing where no phase is named, and where the trace is too
+    /// long to be kept.
+    pub phases: Vec<(String, Efficiency)>,
     /// Mistakes that did no harm in this run.
     pub remarks: Vec<Remark>,
     /// How much of nonblocking messages was hidden behind work.
@@ -140,6 +143,11 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// From when to when.
+    pub(crate) fn between(&self) -> (u64, u64) {
+        (self.begin, self.end)
+    }
+
     /// From the end of `MPI_Init` to the begin of `MPI_Finalize`, as far as they are known.
     pub(crate) fn of(log: &RankLog, timeline: &Timeline, position: usize, reader: &Reader<'_, '_>) -> Span {
         let (begin, end) = reader.between();

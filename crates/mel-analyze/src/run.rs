@@ -9,6 +9,7 @@ use mel_convert::types::Types;
 use mel_log::RankLog;
 use mel_verdict::replay::{CriticalPath, Paths, WhatIf};
 
+use crate::in_phases;
 use crate::judge::{Follows, Judge};
 use crate::model::Step;
 use crate::names::{Local, Names};
@@ -66,6 +67,7 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let follows =
         if is_whole { Follows::Paths(Paths::default(), Some(Box::default())) } else { Follows::Nothing };
     let ((found, follows), spans) = pass(follows, tick);
+    let phases = found.phases().clone();
     let mut losses = Losses::of(&names, logs, found, &spans);
     if !is_whole || spans.iter().any(|span| !span.finalized) {
         return losses.analysis(&names, logs.len(), &spans, None);
@@ -80,7 +82,11 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let (keys, supposed): (Vec<_>, Vec<_>) = losses.suppositions().into_iter().unzip();
     let mut on_path = OnPath::new(computed.path.as_ref().unwrap_or(&CriticalPath::default()));
     let is_sure = computed.path.is_some();
+    let mut of_phases = Vec::new();
     if let Some(recorded) = recorded {
+        if is_sure {
+            of_phases = in_phases::efficiencies(&names, &phases, &recorded, &spans);
+        }
         losses.won(keys.into_iter().zip(recorded.replay.won(supposed)), is_sure);
         recorded.outside.iter().for_each(|(since, call)| on_path.outside(call, *since));
     } else if !keys.is_empty() || is_sure {
@@ -93,7 +99,8 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
             _ => OnPath::default(),
         };
     }
-    losses.analysis(&names, logs.len(), &spans, Some((computed, on_path)))
+    let analysis = losses.analysis(&names, logs.len(), &spans, Some((computed, on_path)));
+    Analysis { phases: of_phases, ..analysis }
 }
 
 /// How far the clocks of two ranks may be apart: those of one host are one.

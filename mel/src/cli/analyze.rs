@@ -11,15 +11,17 @@ use mel_convert::run::RunError;
 use mel_log::StreamKind;
 use mel_log::number::duration;
 use mel_log::profile::remarks::Remark;
+use mel_log::profile::text::efficiency::in_words;
 use mel_log::profile::verdict::Finding;
-use mel_log::profile::{Efficiency, LeftOut, left_out, why};
+use mel_log::profile::{Efficiencies, Efficiency, LeftOut, left_out, why};
 use mel_run::profile as run_profile;
 use serde::Serialize;
 
 use super::of_run::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
-use mel_log::profile::text::efficiency::in_words;
+use mel_log::profile::efficiency::OfPhase;
+use mel_log::profile::text::efficiency::{Parts, parts};
 use mel_log::profile::text::layout::{percent, table, wrapped};
 use mel_log::profile::text::verdict::sentence;
 use mel_verdict::findings::LEAST_SHARE;
@@ -92,12 +94,25 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.json {
         #[derive(Serialize)]
+        struct Exact<'a> {
+            #[serde(flatten)]
+            whole: &'a Efficiency,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            phases: Vec<InPhase<'a>>,
+        }
+        #[derive(Serialize)]
+        struct InPhase<'a> {
+            phase: &'a str,
+            #[serde(flatten)]
+            of: &'a Efficiency,
+        }
+        #[derive(Serialize)]
         struct Verdict<'a> {
             verdict: &'a [Finding],
             #[serde(skip_serializing_if = "<[Remark]>::is_empty")]
             remarks: &'a [Remark],
             #[serde(skip_serializing_if = "Option::is_none")]
-            efficiency: &'a Option<Efficiency>,
+            efficiency: Option<Exact<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
             critical_path: &'a Option<PathInWords>,
             #[serde(skip_serializing_if = "<[Overlap]>::is_empty")]
@@ -110,7 +125,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut text = serde_json::to_string_pretty(&Verdict {
             verdict: &analysis.verdict,
             remarks: &analysis.remarks,
-            efficiency: &analysis.efficiency,
+            efficiency: analysis.efficiency.as_ref().map(|whole| Exact {
+                whole,
+                phases: analysis.phases.iter().map(|(phase, of)| InPhase { phase, of }).collect(),
+            }),
             critical_path: &analysis.critical_path,
             overlap: &analysis.overlap,
             by_hand: &analysis.by_hand,
@@ -185,6 +203,14 @@ fn overlaps(analysis: &Analysis, top: usize) -> String {
     text
 }
 
+/// A line for each phase.
+fn of_phases(phases: &[(String, Efficiency)]) -> String {
+    let (names, of): (Vec<String>, Vec<Efficiency>) = phases.iter().cloned().unzip();
+    let phases = (0..).zip(of).map(|(phase, of)| OfPhase { phase, of }).collect();
+    let all = Efficiencies { phases, ..Efficiencies::default() };
+    parts(&all, &names).iter().map(Parts::table).collect()
+}
+
 /// The worst findings for people.
 fn told(analysis: &Analysis, top: usize) -> String {
     let Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, efficiency, critical_path, .. } = analysis;
@@ -196,6 +222,7 @@ fn told(analysis: &Analysis, top: usize) -> String {
     );
     text.extend(efficiency.as_ref().map(|of| wrapped("", &sentence(&in_words(of)))));
     text.extend(critical_path.as_ref().map(|path| wrapped("", &path.sentence())));
+    text += &of_phases(&analysis.phases);
     let worth = verdict.iter().filter(|finding| finding.share >= LEAST_SHARE);
     let shown: Vec<&Finding> = worth.clone().take(top).collect();
     if shown.is_empty() {

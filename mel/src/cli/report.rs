@@ -189,7 +189,8 @@ fn improve(profile: &mut Profile, args: &Args) -> Vec<String> {
         return Vec::new();
     };
     profile.verdict = exact::verdict(&run, Some(&analysis.verdict), profile.verdict.as_deref());
-    profile.efficiency = exact::efficiency(&run, analysis.efficiency.as_ref(), profile.efficiency.take());
+    let known = (profile.efficiency.take(), &profile.phases[..]);
+    profile.efficiency = exact::efficiency(&run, Some(&analysis), known);
     let path = analysis.critical_path.iter().map(PathInWords::sentence);
     let sentences =
         path.chain(analysis.worth_an_operation().map(|sentence| format!("{sentence}."))).collect();

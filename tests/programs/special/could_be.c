@@ -3,6 +3,7 @@
  *   all     MPI_Allreduce after the work; the second half of the steps is the phase "3"
  *   halo    messages to and from both neighbours after the work
  *   chain   each rank works when it has got something of the one before; the first one waits for the last at the end of a step
+ *   parts   as turns in the first half of the steps, the phase "3"; then all work as long: the third time, the phase "4"
  *   turns   MPI_Allreduce after the work; in each step another rank works for the first time, the others for the second
  *
  * could_be WAY STEPS MS MS MS MS
@@ -50,7 +51,13 @@ int main(int argc, char **argv)
     for (int of = 0; of < 4; of++)
         ms[of] = atof(argv[3 + of]);
     for (int step = 0; step < steps; step++) {
-        if (strcmp(way, "chain") == 0) {
+        if (strcmp(way, "parts") == 0) {
+            const int first = step < steps / 2;
+            if (step == 0 || step == steps / 2)
+                MPI_Pcontrol(first ? 3 : 4);
+            work(!first ? ms[2] : step % size == rank ? ms[0] : ms[1]);
+            all();
+        } else if (strcmp(way, "chain") == 0) {
             chain(ms[rank]);
         } else if (strcmp(way, "turns") == 0) {
             work(step % size == rank ? ms[0] : ms[1]);

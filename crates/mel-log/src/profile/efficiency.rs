@@ -73,6 +73,12 @@ pub struct Efficiencies {
     pub regions: Vec<OfRegion>,
 }
 
+impl From<Efficiency> for Efficiencies {
+    fn from(whole: Efficiency) -> Efficiencies {
+        Efficiencies { whole, ..Efficiencies::default() }
+    }
+}
+
 /// Those of a region, with all that lies in it: of the ranks that were in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

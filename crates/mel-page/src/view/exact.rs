@@ -3,6 +3,7 @@
 use mel_analyze::{Analysis, Options, analyze};
 use mel_convert::Run;
 use mel_log::StreamKind;
+use mel_log::profile::efficiency::OfPhase;
 use mel_log::profile::{Basis, Efficiencies, Efficiency, Finding};
 use mel_verdict::findings::LEAST_SHARE;
 
@@ -28,21 +29,33 @@ fn is_whole(run: &Run) -> bool {
     run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty()
 }
 
-/// How well the ranks are used: as the profile has it, with what a whole trace adds to that.
+/// How well the ranks are used: as the profile has it, whose phases have these names, with what a whole trace adds to that.
 pub fn efficiency(
     run: &Run,
-    exact: Option<&Efficiency>,
-    known: Option<Efficiencies>,
+    exact: Option<&Analysis>,
+    (known, phases): (Option<Efficiencies>, &[String]),
 ) -> Option<Efficiencies> {
-    let exact = exact.filter(|_| is_whole(run));
+    let exact = exact.filter(|exact| exact.efficiency.is_some() && is_whole(run));
     match (known, exact) {
-        (Some(known), Some(exact)) => Some(match exact.ideal_s {
-            Some(ideal_s) => Efficiencies { whole: known.whole.with_ideal(ideal_s, Basis::Exact), ..known },
-            None => known,
-        }),
-        (None, Some(exact)) => Some(Efficiencies { whole: exact.clone(), ..Efficiencies::default() }),
+        (Some(known), Some(exact)) => Some(with(known, exact, phases)),
+        (None, Some(exact)) => exact.efficiency.clone().map(Efficiencies::from),
         (known, None) => known,
     }
+}
+
+/// With the time on an ideal network, as far as the trace has it.
+fn with(known: Efficiencies, exact: &Analysis, names: &[String]) -> Efficiencies {
+    let add = |known: Efficiency, exact: Option<&Efficiency>| match exact.and_then(|exact| exact.ideal_s) {
+        Some(ideal_s) => known.with_ideal(ideal_s, Basis::Exact),
+        None => known,
+    };
+    let of_phase = |of: OfPhase| {
+        let name = names.get(of.phase as usize);
+        let exact = exact.phases.iter().find(|(known, _)| Some(known) == name);
+        OfPhase { of: add(of.of, exact.map(|exact| &exact.1)), ..of }
+    };
+    let phases = known.phases.into_iter().map(of_phase).collect();
+    Efficiencies { whole: add(known.whole, exact.efficiency.as_ref()), phases, ..known }
 }
 
 /// The verdict on a run: from its trace, if that has all calls with their lines, else from its profile.
@@ -80,11 +93,21 @@ mod tests {
         let of = Efficiency::of([(0, 0.5), (1, 0.25)], 1.0).unwrap();
         let exact = of.clone().with_ideal(0.8, Basis::Exact);
         let run = Run::default();
-        let known = Efficiencies { whole: of, ..Efficiencies::default() };
-        let both = efficiency(&run, Some(&exact), Some(known.clone())).unwrap().whole;
-        assert_eq!((both.serialisation, both.transfer), (Some(0.625), Some(0.8)));
-        assert_eq!(efficiency(&run, Some(&exact), None).unwrap().whole, exact);
-        assert_eq!(efficiency(&run, None, Some(known.clone())), Some(known));
+        let phases = [0, 1].map(|phase| OfPhase { phase, of: of.clone() }).into();
+        let known = Efficiencies { phases, ..Efficiencies::from(of) };
+        let trace = Analysis {
+            efficiency: Some(exact.clone()),
+            phases: vec![("solve".into(), exact.clone())],
+            ..Analysis::default()
+        };
+        let names = ["".to_owned(), "solve".to_owned()];
+        let both = efficiency(&run, Some(&trace), (Some(known.clone()), &names)).unwrap();
+        let ideal = |of: &Efficiency| (of.serialisation, of.transfer);
+        assert_eq!(ideal(&both.whole), (Some(0.625), Some(0.8)));
+        let phases: Vec<_> = both.phases.iter().map(|of| ideal(&of.of)).collect();
+        assert_eq!(phases, [(None, None), (Some(0.625), Some(0.8))]);
+        assert_eq!(efficiency(&run, Some(&trace), (None, &[])).unwrap().whole, exact);
+        assert_eq!(efficiency(&run, None, (Some(known.clone()), &names)), Some(known));
     }
 
     #[test]

@@ -250,11 +250,10 @@ impl View {
         self.findings.extend(analysis.iter().flat_map(Analysis::worth_an_operation));
         self.critical_path =
             analysis.as_ref().and_then(|analysis| Some(analysis.critical_path.as_ref()?.sentence()));
-        let (exact, overlap) = analysis.map(|analysis| (analysis.efficiency, analysis.overlap)).unzip();
-        self.overlap = overlap.unwrap_or_default();
-        let exact = exact.flatten();
-        let all = exact::efficiency(run, exact.as_ref(), known);
-        self.efficiency = all.map(|all| efficiency::view(&all, &phases.unwrap_or_default()));
+        let phases = phases.unwrap_or_default();
+        let all = exact::efficiency(run, analysis.as_ref(), (known, &phases));
+        self.efficiency = all.map(|all| efficiency::view(&all, &phases));
+        self.overlap = analysis.map(|analysis| analysis.overlap).unwrap_or_default();
     }
 }
 

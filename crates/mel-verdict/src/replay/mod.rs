@@ -205,6 +205,26 @@ impl Replay {
         paths.longest()
     }
 
+    /// The ends of the ranks.
+    pub fn all_ends(&self) -> &[Step] {
+        &self.ends
+    }
+
+    /// How long the longest path is of which a part alone counts: `part` says of a rank, a time, and how long it was outside of MPI until
+    /// then, how much of that is in it. None where no rank comes to its end.
+    pub fn longest_part(&self, part: impl Fn(u32, u64, u64) -> u64) -> Option<u64> {
+        let step = |of: &Step| Step { computed: part(of.rank, of.begin, of.computed), ..*of };
+        let need = |of: &Need| Need { computed: of.computed.map(|all| part(of.rank, of.time, all)), ..*of };
+        let mut paths = Paths::default();
+        self.follow(
+            &mut paths,
+            |paths, needs| paths.most(needs.iter().map(need)),
+            |paths, call, most| paths.call(&step(call), most.as_ref()),
+        );
+        self.ends.iter().for_each(|end| paths.ends(&step(end)));
+        paths.longest().map(|path| path.useful)
+    }
+
     /// By how much the run would be shorter under each supposition.
     pub fn won(&self, supposed: Vec<Supposition>) -> Vec<u64> {
         let mut what_if = WhatIf::new(supposed);
@@ -256,6 +276,10 @@ mod tests {
             assert_eq!(replay.path().unwrap().useful, 60);
             let slow = || Supposition::of([(1, (10, 30)), (1, (50, 70))]);
             assert_eq!(replay.won(vec![slow(), Supposition::default(), slow()]), [40, 0, 40]);
+            // Of the first step alone, and of its first half.
+            let first =
+                |most: [u64; 2]| replay.longest_part(|rank, _, computed| computed.min(most[rank as usize]));
+            assert_eq!((first([10, 30]), first([5, 15])), (Some(30), Some(15)));
         }
     }
 }

@@ -99,7 +99,8 @@ impl Parts<'_> {
     }
 
     /// A line for each.
-    fn table(&self) -> String {
+    #[must_use]
+    pub fn table(&self) -> String {
         let known: Vec<_> = self.known().filter_map(|quantity| quantity.head).collect();
         let kept: Vec<bool> = heads(EFFICIENCY).map(|head| known.contains(&head)).collect();
         let is_counted = self.of.iter().any(|(.., of)| of.counters.is_some());
