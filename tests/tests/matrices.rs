@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, compile_special};
 use serde_json::Value;
@@ -214,4 +214,62 @@ fn sorted(lines: &str) -> Vec<String> {
     let mut lines: Vec<String> = lines.lines().map(named).collect();
     lines.sort();
     lines
+}
+
+/// A traced run says which line sends what: what all lines have together is what the matrix has of messages.
+#[test]
+fn a_trace_says_which_line_sends_to_whom() {
+    let source = std::fs::read_to_string(root().join("tests/programs/special/by_hand.c")).unwrap();
+    let line = |name: &str| {
+        let is_it = |line: &str| line.contains(&format!("/* line {name} */"));
+        1 + source.lines().position(is_it).unwrap()
+    };
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let job = Job::new(mpi, 4, compile_special(mpi, "by_hand")).current_dir(directory.path());
+        let options = ["--trace", "--profile", "calls,matrix", "-o"];
+        let run = job.under_mel(options.into_iter().chain([output.to_str().unwrap()])).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let said = |options: &[&str]| {
+            let said =
+                Command::new(mel()).args(["report", "--matrix"]).args(options).arg(&output).output().unwrap();
+            assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+            String::from_utf8(said.stdout).unwrap()
+        };
+        let csv = said(&["--by", "site", "--csv"]);
+        assert!(csv.starts_with("phase,site,kind,sender,receiver,messages,bytes\n"), "{csv}");
+        for name in ["BCAST", "SCATTER"] {
+            for peer in 1..4 {
+                let row = format!(",MPI_Send at by_hand.c:{} (main),p2p,0,{peer},10,40960\n", line(name));
+                assert!(csv.contains(&row), "{}: {row}: {csv}", mpi.name);
+            }
+        }
+        let sum = |csv: &str| {
+            let mut pairs = std::collections::BTreeMap::<(String, String), (u64, u64)>::new();
+            for row in csv.lines().skip(1) {
+                let fields: Vec<&str> = row.rsplitn(5, ',').collect();
+                let pair = pairs.entry((fields[3].into(), fields[2].into())).or_default();
+                *pair =
+                    (pair.0 + fields[1].parse::<u64>().unwrap(), pair.1 + fields[0].parse::<u64>().unwrap());
+            }
+            pairs
+        };
+        assert_eq!(sum(&csv), sum(&said(&["--kind", "p2p", "--csv"])), "{}", mpi.name);
+        let text = said(&["--by", "site"]);
+        let shown = format!("MPI_Send at by_hand.c:{} (main)", line("BCAST"));
+        assert!(text.contains("call site") && text.contains(&shown), "{text}");
+        // Without a trace it is said what there should be.
+        let untraced = directory.path().join("untraced");
+        let job = Job::new(mpi, 4, compile_special(mpi, "by_hand")).current_dir(directory.path());
+        job.under_mel(["-o", untraced.to_str().unwrap()]).run();
+        let refused =
+            Command::new(mel()).args(["report", "--matrix", "--by", "site"]).arg(&untraced).output();
+        let refused = refused.unwrap();
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(
+            String::from_utf8_lossy(&refused.stderr).contains("mel run --trace`"),
+            "{refused:?}"
+        );
+    }
 }

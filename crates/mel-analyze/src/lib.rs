@@ -13,6 +13,7 @@
 //! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
 //! - `in_phases`: how well the ranks are used in each phase.
+//! - [`sent`]: who sends to whom from which call site.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
 //! Logs are read by several threads, all ranks in step, so that what is kept is what is under way; for [`checks`] the first million calls
@@ -35,6 +36,7 @@ pub mod reader;
 mod report;
 pub mod rules;
 mod run;
+pub mod sent;
 #[cfg(test)]
 mod testing;
 pub mod units;

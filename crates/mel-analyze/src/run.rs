@@ -126,7 +126,7 @@ impl Round {
 
 /// Reads all logs, in rounds: in each until the same time. Gives the steps of a round, and until when everything is known.
 /// While these are looked at, the next ones are read. Gives in the end how long each rank ran.
-fn read(
+pub(crate) fn read(
     logs: &[RankLog],
     locals: &[Local],
     shared: &Shared<'_>,

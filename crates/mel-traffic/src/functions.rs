@@ -36,6 +36,8 @@ pub enum By {
     Function,
     /// Regions of the program: what is in a region, without those in it.
     Region,
+    /// Calls with their lines, of rows that have these for functions.
+    Site,
 }
 
 impl By {
@@ -44,6 +46,7 @@ impl By {
         match self {
             By::Function => "MPI function",
             By::Region => "region",
+            By::Site => "call site",
         }
     }
 
@@ -52,12 +55,13 @@ impl By {
         match self {
             By::Function => "function",
             By::Region => "region",
+            By::Site => "site",
         }
     }
 
     fn of(self, row: &Traffic) -> &str {
         match self {
-            By::Function => function_of(row),
+            By::Function | By::Site => function_of(row),
             By::Region => shown_region(&row.region),
         }
     }

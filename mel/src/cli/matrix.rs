@@ -4,11 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
+use mel_analyze::sent;
+use mel_convert::Run;
+use mel_convert::run::RunError;
 
 use super::of_run::{code, complain, missing};
 use super::output::{to_stdout, write_text};
+use crate::progress_bar::ProgressBar;
 use crate::tables;
 use mel_log::profile::Profile;
 use mel_log::profile::text::header::header;
@@ -31,6 +35,8 @@ pub enum By {
     Function,
     /// Regions of the program, as it names them.
     Region,
+    /// Calls that send messages, with their lines: of a traced run.
+    Site,
     /// Sizes of messages, in powers of two.
     Size,
 }
@@ -61,7 +67,8 @@ pub struct Args {
     /// Only these communicators, by name; wildcards are * and ?
     #[arg(long, value_name = "LIST", requires = "matrix")]
     pub comm: Option<String>,
-    /// Between ranks, between hosts, by MPI function, by region of the program, or how many messages have which size
+    /// Between ranks, between hosts, by MPI function, by region of the program, by call site (of a traced run), or how many messages have which
+    /// size
     #[arg(
         long,
         value_name = "WHAT",
@@ -94,7 +101,10 @@ pub fn run(
     phase: Option<&str>,
     (as_csv, picture): (bool, Option<&Path>),
 ) -> anyhow::Result<ExitCode> {
-    let profile = run_profile::read_with_traffic(directory)?;
+    let profile = match args.by {
+        By::Site => by_site(directory)?,
+        _ => run_profile::read_with_traffic(directory)?,
+    };
     let rows = Rows::of(&profile);
     let asked = Asked { kinds: args.kind.as_deref(), communicators: args.comm.as_deref(), phases: phase };
     if as_csv {
@@ -102,6 +112,7 @@ pub fn run(
         to_stdout(|out| match args.by {
             By::Function => functions::csv(out, &rows, &apart, functions::By::Function),
             By::Region => functions::csv(out, &rows, &apart, functions::By::Region),
+            By::Site => functions::csv(out, &rows, &apart, functions::By::Site),
             By::Size => sizes::csv(out, &rows, &apart),
             By::Rank | By::Host => csv::csv(out, &rows, &apart),
         })?;
@@ -156,6 +167,7 @@ pub fn run(
     let named = match args.by {
         By::Function => Some(functions::By::Function),
         By::Region => Some(functions::By::Region),
+        By::Site => Some(functions::By::Site),
         By::Rank | By::Host | By::Size => None,
     };
     text += &tables::matrix::matrix(&tables::matrix::Shown {
@@ -172,6 +184,23 @@ pub fn run(
     }
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(code(profile.is_whole()))
+}
+
+/// The messages of a trace by call site.
+fn by_site(directory: &Path) -> anyhow::Result<Profile> {
+    let path = directory.display();
+    let mut run = match Run::open(directory) {
+        Err(RunError::Empty(_)) => {
+            bail!("{path} holds no trace: which line sends what is known with `mel run --trace`")
+        }
+        run => run?,
+    };
+    let profile = run_profile::read(directory).unwrap_or_default();
+    run.name_communicators(&profile.communicators);
+    let progress = ProgressBar::new("reading the trace", run.records_at_most());
+    let mut profile = sent::by_site(&run, profile, &|records| progress.advance(records));
+    profile.incomplete.extend(run.incomplete());
+    Ok(profile)
 }
 
 /// What a file of numbers is about, for its head.
