@@ -216,6 +216,27 @@ fn a_trace_says_of_each_phase_what_a_perfect_network_would_leave() {
     }
 }
 
+/// Where calls are missing it is not known how long ranks were outside of MPI, nor what they needed.
+#[test]
+fn a_part_of_a_trace_says_nothing_of_paths() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let program = compile_special(mpi, "could_be");
+        let job = Job::new(mpi, 4, &program).args("parts 4 5 2 5 0".split(' ')).current_dir(directory.path());
+        let options = ["--trace", "--only-calls", "MPI_Barrier", "-o", output.as_str()];
+        let run = job.under_mel(options).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let analysis = said("analyze", Path::new(&output));
+        assert!(analysis["efficiency"].is_null() && analysis["critical_path"].is_null(), "{analysis}");
+        for command in ["analyze", "report"] {
+            let text = Command::new(mel()).arg(command).arg(&output).output().expect("mel starts");
+            let text = String::from_utf8_lossy(&text.stdout).into_owned();
+            assert!(!text.contains("critical path"), "{command}: {text}");
+        }
+    }
+}
+
 #[test]
 fn each_phase_has_efficiencies_and_a_gate_holds_them() {
     for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {

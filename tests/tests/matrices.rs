@@ -267,9 +267,6 @@ fn a_trace_says_which_line_sends_to_whom() {
             Command::new(mel()).args(["report", "--matrix", "--by", "site"]).arg(&untraced).output();
         let refused = refused.unwrap();
         assert_eq!(refused.status.code(), Some(1));
-        assert!(
-            String::from_utf8_lossy(&refused.stderr).contains("mel run --trace`"),
-            "{refused:?}"
-        );
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("mel run --trace`"), "{refused:?}");
     }
 }

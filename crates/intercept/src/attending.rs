@@ -12,8 +12,9 @@ use crate::hook;
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// The program's next call, in whatever thread, runs [`Hook::attend`](crate::Hook::attend) of all hooks: not one of `MPI_Init`,
-/// `MPI_Init_thread`, `MPI_Session_init`, `MPI_Finalize` and `MPI_Abort`, nor one that comes from inside of MPI. Where measurement
-/// [has ended](crate::stop), none does. For any thread, in hooks too.
+/// `MPI_Init_thread`, `MPI_Session_init`, `MPI_Finalize` and `MPI_Abort`, nor of those that any thread may call at any time, nor one that comes
+/// from inside of MPI. Where measurement [has ended](crate::stop), none does; where calls [pass by](crate::pass_until), one does when that is
+/// over. For any thread, in hooks too.
 pub fn attend() {
     ASKED.store(true, Ordering::SeqCst);
     take_up();
@@ -26,21 +27,28 @@ pub(crate) fn take_up() {
     }
 }
 
-/// Whether a function's calls may do what waits: the program may call MPI in them, and neither begins nor ends it there.
+/// Whether a function's calls may do what waits: the program may call MPI in them, in this thread, and neither begins nor ends it there.
 fn may_attend(function: FunctionId) -> bool {
     use FunctionId as F;
-    !matches!(function, F::Init | F::Init_thread | F::Session_init | F::Finalize | F::Abort)
+    !matches!(
+        function,
+        F::Init | F::Init_thread | F::Session_init | F::Finalize | F::Abort
+            // Any thread may ask these at any time (MPI-5.0 section 11.6.1).
+            | F::Initialized | F::Finalized | F::Query_thread | F::Is_thread_main
+            | F::Get_version | F::Get_library_version
+    )
 }
 
-/// A call of this function begins. Whether hooks run.
+/// A call of this function begins, which has something `here` on the stack. Whether hooks run.
 #[cold]
 #[inline(never)]
-pub(crate) fn look(function: FunctionId) -> bool {
+pub(crate) fn look(function: FunctionId, here: usize) -> bool {
     if may_attend(function)
-        && Depth::at_top()
+        && Depth::begins_at_top(here)
+        // Who asks from now on is heard by the next call.
+        && ASKED.swap(false, Ordering::SeqCst)
         && SHARED.state.compare_exchange(ATTENDING, ACTIVE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     {
-        ASKED.store(false, Ordering::SeqCst);
         let present = hook::present();
         Depth::before_call(|depth| {
             dispatch::guarded(depth, Running::Hook(function), || {

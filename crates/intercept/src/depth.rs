@@ -222,6 +222,13 @@ impl Depth {
         thread().depth.get() == 0
     }
 
+    /// The same as a call begins that has something `here` on the stack: the thread may have jumped out of the call before.
+    pub(crate) fn begins_at_top(here: usize) -> bool {
+        let thread = thread();
+        let entered_at = thread.entered_at.get();
+        thread.depth.get() == 0 || was_abandoned(thread, if entered_at != 0 { entered_at } else { here })
+    }
+
     #[inline]
     fn thread(&self) -> &Thread {
         // SAFETY: the address of this thread's own variable, which has no destructor and lives as

@@ -47,13 +47,13 @@ pub(crate) static SHARED: Shared =
 /// The ABI is known and the startup functions have run: hooks may be called.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether hooks are called, as a call of this function begins.
+/// Whether hooks are called, as a call of this function begins, which has something `here` on the stack.
 #[inline(always)]
-pub(crate) fn is_active(function: FunctionId) -> bool {
+pub(crate) fn is_active(function: FunctionId, here: usize) -> bool {
     match SHARED.state.load(Ordering::Relaxed) {
         ACTIVE => true,
-        PASSING => passing::look(),
-        ATTENDING => attending::look(function),
+        PASSING => passing::look(here),
+        ATTENDING => attending::look(function, here),
         _ => false,
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use crate::depth::Depth;
 use crate::dispatch::{self, ACTIVE, PASSING, Running, SHARED};
-use crate::hook;
+use crate::{attending, hook};
 
 static NOBODY: AtomicU8 = AtomicU8::new(0);
 
@@ -50,12 +50,13 @@ pub fn pass_until(byte: &'static AtomicU8, over: fn()) {
     hook::ask_again();
 }
 
-/// Whether hooks run, where some calls pass by: that ends here, where somebody has written into the byte.
+/// Whether hooks run, where some calls pass by, in a call that has something `here` on the stack: that ends here, where somebody has written
+/// into the byte.
 #[cold]
 #[inline(never)]
-pub(crate) fn look() -> bool {
+pub(crate) fn look(here: usize) -> bool {
     if watched().load(Ordering::Acquire) != 0
-        && Depth::at_top()
+        && Depth::begins_at_top(here)
         && SHARED.state.compare_exchange(PASSING, ACTIVE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     {
         let over = OVER.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -63,6 +64,7 @@ pub(crate) fn look() -> bool {
             dispatch::guarded(&Depth::enter(), Running::Startup, over);
         }
         hook::ask_again();
+        attending::take_up();
     }
     matches!(SHARED.state.load(Ordering::Relaxed), ACTIVE | PASSING)
 }

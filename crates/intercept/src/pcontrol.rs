@@ -17,8 +17,9 @@ pub(crate) extern "C" fn attend(level: c_int) {
     if SHARED.state.load(Relaxed) == UNRESOLVED {
         lifecycle::resolve();
     }
-    if dispatch::is_active(FunctionId::Pcontrol)
-        && let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, crate::depth::stack())
+    let here = crate::depth::stack();
+    if dispatch::is_active(FunctionId::Pcontrol, here)
+        && let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, here)
     {
         show(&depth, level);
     }

@@ -119,7 +119,7 @@ impl<A: Outer, B: Hook + 'static> Straight<A, B> {
     /// A call of this function begins, what it keeps being here on the stack; `None` where no hook is to see it.
     #[inline(always)]
     pub(crate) fn begin(function: FunctionId, here: usize) -> Option<Self> {
-        if !dispatch::is_active(function) {
+        if !dispatch::is_active(function, here) {
             return None;
         }
         Some(Straight { depth: Depth::enter_from_top(function, here)?, function, hooks: PhantomData })

@@ -258,7 +258,7 @@ macro_rules! wrapper {
                 }
                 // Where they are in memory, if they are: another thread may look there (`under_way`).
                 let mut place = std::mem::MaybeUninit::<args::$args>::uninit();
-                let depth = if dispatch::is_active(FunctionId::$id) {
+                let depth = if dispatch::is_active(FunctionId::$id, place.as_ptr().addr()) {
                     $crate::depth::Depth::enter_from_top(FunctionId::$id, place.as_ptr().addr())
                 } else {
                     None

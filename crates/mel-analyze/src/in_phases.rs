@@ -1,7 +1,7 @@
 //! How well the ranks are used in each phase: how long they are outside of MPI there, and the longest path of which that alone counts.
 //!
-//! A phase that all ranks begin and end together takes on an ideal network as long as that path. Where they do not, it is the longest that
-//! its work keeps others waiting one after the other.
+//! A phase that all ranks begin and end together takes on an ideal network as long as that path. Where the path is longer than any rank is in
+//! the phase, ranks go through it one after the other: how long it would take alone is not known then.
 
 use mel_log::profile::{Basis, Efficiency};
 use rustc_hash::FxHashMap;
@@ -11,8 +11,11 @@ use crate::model::Change;
 use crate::names::Names;
 use crate::report::Span;
 
-/// So many phases are looked at.
+/// So many phases are looked at, of which ranks were outside of MPI longest.
 const MOST: usize = 32;
+
+/// A path that is longer than a phase by less than this part of it is as long.
+const NEAR: u64 = 20;
 
 /// One time that a rank was in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +50,23 @@ fn part(within: &[Within], time: u64, computed: u64) -> u64 {
     of.before + computed.clamp(of.computed.0, of.computed.1) - of.computed.0
 }
 
-/// The efficiencies of each phase in which a rank was outside of MPI, by its name; empty is what belongs to none.
+/// A phase in which ranks were outside of MPI.
+struct Phase {
+    name: String,
+    of: Efficiency,
+    /// The longest time of a rank in it.
+    longest: u64,
+    of_ranks: FxHashMap<u32, Vec<Within>>,
+}
+
+impl Phase {
+    fn part(&self, rank: u32, time: u64, computed: u64) -> u64 {
+        self.of_ranks.get(&rank).map_or(0, |within| part(within, time, computed))
+    }
+}
+
+/// The efficiencies of the phases in which a rank was outside of MPI, by name; empty is what belongs to none. Of many those in which ranks
+/// were outside longest.
 pub(crate) fn efficiencies(
     names: &Names,
     changes: &FxHashMap<u32, Vec<Change>>,
@@ -57,32 +76,58 @@ pub(crate) fn efficiencies(
     if changes.is_empty() {
         return Vec::new();
     }
-    let seconds = |nanos: u64| nanos as f64 * 1e-9;
-    let of_phase = |phase: Option<u32>| {
-        let mut longest = 0u64;
-        let mut of_ranks: FxHashMap<u32, Vec<Within>> = FxHashMap::default();
-        for span in spans {
-            let within = within(phase, changes.get(&span.rank).map_or(&[][..], |changes| changes));
-            let (begin, end) = span.between();
-            let length = |of: &Within| of.end.min(end).saturating_sub(of.begin.max(begin));
-            let in_phase: u64 = within.iter().map(length).sum();
-            longest = longest.max(in_phase);
-            if in_phase > 0 {
-                of_ranks.insert(span.rank, within);
-            }
-        }
-        let part = |rank: u32, time: u64, computed: u64| {
-            of_ranks.get(&rank).map_or(0, |within| part(within, time, computed))
-        };
-        let ends = recorded.replay.all_ends().iter().filter(|end| of_ranks.contains_key(&end.rank));
-        let useful = ends.map(|end| (end.rank, seconds(part(end.rank, end.begin, end.computed))));
-        let of = Efficiency::of(useful, seconds(longest))?;
-        let ideal = recorded.replay.longest_part(part)?;
-        let name = phase.and_then(|phase| names.phases.get(phase as usize)).cloned().unwrap_or_default();
-        Some((name, of.with_ideal(seconds(ideal), Basis::Exact)))
-    };
     let named = (0..names.phases.len() as u32).map(Some);
-    std::iter::once(None).chain(named).take(MOST).filter_map(of_phase).collect()
+    let all = std::iter::once(None).chain(named);
+    let mut phases: Vec<Phase> =
+        all.filter_map(|phase| phase_of(names, phase, (changes, recorded, spans))).collect();
+    if phases.len() > MOST {
+        let computing = |of: &Efficiency| of.mean_computing_s * f64::from(of.ranks);
+        let mut times: Vec<f64> = phases.iter().map(|phase| computing(&phase.of)).collect();
+        times.sort_by(|a, b| b.total_cmp(a));
+        phases.retain(|phase| computing(&phase.of) >= times[MOST - 1]);
+        phases.truncate(MOST);
+    }
+    let with_ideal = |phase: Phase| {
+        let ideal = recorded.replay.longest_part(|rank, time, computed| phase.part(rank, time, computed));
+        // Ranks do not begin and end at one time.
+        let of = match ideal.filter(|ideal| *ideal <= phase.longest + phase.longest / NEAR) {
+            Some(ideal) => phase.of.with_ideal(seconds(ideal), Basis::Exact),
+            None => phase.of,
+        };
+        (phase.name, of)
+    };
+    phases.into_iter().map(with_ideal).collect()
+}
+
+/// A phase without what a perfect network would leave of it; none where no rank was outside of MPI in it.
+fn phase_of(
+    names: &Names,
+    phase: Option<u32>,
+    (changes, recorded, spans): (&FxHashMap<u32, Vec<Change>>, &Recorded, &[Span]),
+) -> Option<Phase> {
+    let mut longest = 0u64;
+    let mut of_ranks: FxHashMap<u32, Vec<Within>> = FxHashMap::default();
+    for span in spans {
+        let within = within(phase, changes.get(&span.rank).map_or(&[][..], |changes| changes));
+        let (begin, end) = span.between();
+        let length = |of: &Within| of.end.min(end).saturating_sub(of.begin.max(begin));
+        let in_phase: u64 = within.iter().map(length).sum();
+        longest = longest.max(in_phase);
+        if in_phase > 0 {
+            of_ranks.insert(span.rank, within);
+        }
+    }
+    let useful = recorded.replay.all_ends().iter().filter_map(|end| {
+        let within = of_ranks.get(&end.rank)?;
+        Some((end.rank, seconds(part(within, end.begin, end.computed))))
+    });
+    let of = Efficiency::of(useful, seconds(longest))?;
+    let name = phase.and_then(|phase| names.phases.get(phase as usize)).cloned().unwrap_or_default();
+    Some(Phase { name, of, longest, of_ranks })
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 * 1e-9
 }
 
 #[cfg(test)]

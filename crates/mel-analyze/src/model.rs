@@ -173,10 +173,15 @@ pub enum OnWindow {
 pub struct Change {
     /// Since when.
     pub time: u64,
-    /// The phase, a place in [`Names::phases`](crate::names::Names::phases); none is what has no name.
+    /// The phase, a place in [`Names::phases`](crate::names::Names::phases), or [`STOPPED`](Change::STOPPED); none is what has no name.
     pub phase: Option<u32>,
     /// How long the rank was outside of MPI until then.
     pub computed: u64,
+}
+
+impl Change {
+    /// What counts nowhere: the program has stopped counting.
+    pub const STOPPED: u32 = u32::MAX;
 }
 
 /// One thing that a rank did.

@@ -12,6 +12,7 @@ use mel_convert::time::Timeline;
 use mel_convert::types::{QueueKind, Types};
 use mel_convert::value::{self, Value};
 use mel_log::format::NO_ROOT;
+use mel_log::table::layout::STOPPED;
 use mel_log::{Described, Element, Overlap, RankLog, StreamKind};
 
 use crate::checks::Noticed;
@@ -655,10 +656,13 @@ impl Visitor for Maker<'_> {
     }
 
     fn phase(&mut self, ticks: u64, number: u16) {
-        let phase = self.local.phases.get(&number).copied();
+        let phase =
+            if number == STOPPED { Some(Change::STOPPED) } else { self.local.phases.get(&number).copied() };
         let time = self.nanos(ticks);
-        // The call that changes it is not over, and takes no time until then.
-        let since_last = if self.started.is_some() { time.saturating_sub(self.last) } else { 0 };
+        // The call that changes it is not over, and takes no time until then. Of what lies between two tests that poll it is not known yet
+        // whether it counts: it belongs to what comes.
+        let counts = self.started.is_some() && self.finalized.is_none() && !self.polls;
+        let since_last = if counts { time.saturating_sub(self.last) } else { 0 };
         let change = Change { time, phase, computed: self.computed + since_last };
         self.steps.push(Step::Phase(self.rank, change));
     }

@@ -256,6 +256,12 @@ impl Losses {
         }
     }
 
+    /// Calls are missing: what is told of work, and of messages in one direction only, may not be so.
+    pub(crate) fn forget_what_needs_all(&mut self) {
+        self.overlap.clear();
+        self.by_hand.clear();
+    }
+
     /// All that was found.
     pub(crate) fn analysis(
         self,

@@ -11,7 +11,7 @@ use mel_verdict::replay::{CriticalPath, Paths, WhatIf};
 
 use crate::in_phases;
 use crate::judge::{Follows, Judge};
-use crate::model::Step;
+use crate::model::{Change, Step};
 use crate::names::{Local, Names};
 use crate::on_path::OnPath;
 use crate::reader::{Reader, Shared, is_single};
@@ -46,13 +46,13 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let (names, locals) = Names::of(logs);
     let gaps = logs.iter().any(|log| log.definitions.phases);
     let shared = Shared { timeline: &timeline, names: &names, epsilon: epsilon.max(1), gaps };
-    // Of several threads of a rank it is not known which one needs what; nor where calls are missing.
-    let is_whole = logs.iter().all(is_single) && !gaps;
+    // Of several threads of a rank it is not known which one needs what; nor where calls are missing, or counting was stopped.
     let has_all = run.filters().is_empty() && run.lost() == 0 && run.incomplete().is_empty();
+    let is_whole = logs.iter().all(is_single) && !gaps && has_all;
     let pass = |follows, tick: &(dyn Fn(u64) + Sync)| {
         let is_first = !matches!(follows, Follows::WhatIf(..));
         let mut judge = Judge::new(&names, thresholds).following(follows);
-        if is_whole && has_all && is_first {
+        if is_whole && is_first {
             judge = judge.checking();
         }
         for log in logs.iter().filter(|log| !is_single(log)) {
@@ -68,8 +68,13 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
         if is_whole { Follows::Paths(Paths::default(), Some(Box::default())) } else { Follows::Nothing };
     let ((found, follows), spans) = pass(follows, tick);
     let phases = found.phases().clone();
+    let stops = |changes: &Vec<Change>| changes.iter().any(|of| of.phase == Some(Change::STOPPED));
+    let counts_all = !phases.values().any(stops);
     let mut losses = Losses::of(&names, logs, found, &spans);
-    if !is_whole || spans.iter().any(|span| !span.finalized) {
+    if !has_all {
+        losses.forget_what_needs_all();
+    }
+    if !is_whole || !counts_all || spans.iter().any(|span| !span.finalized) {
         return losses.analysis(&names, logs.len(), &spans, None);
     }
     // What would be won is known when the whole run has been seen: it is followed once more.

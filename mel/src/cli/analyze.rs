@@ -222,7 +222,9 @@ fn told(analysis: &Analysis, top: usize) -> String {
     );
     text.extend(efficiency.as_ref().map(|of| wrapped("", &sentence(&in_words(of)))));
     text.extend(critical_path.as_ref().map(|path| wrapped("", &path.sentence())));
-    text += &of_phases(&analysis.phases);
+    if efficiency.is_some() {
+        text += &of_phases(&analysis.phases);
+    }
     let worth = verdict.iter().filter(|finding| finding.share >= LEAST_SHARE);
     let shown: Vec<&Finding> = worth.clone().take(top).collect();
     if shown.is_empty() {

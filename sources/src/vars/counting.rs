@@ -229,8 +229,8 @@ impl Hook for Following {
         }
     }
 
-    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
-        self.traffic.enter(function, call);
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
+        self.traffic.enter_in_thread(here, function, call);
         match call {
             Call::Comm_free(a) if !a.comm.is_null() => {
                 // SAFETY: the program gives MPI a communicator to free.

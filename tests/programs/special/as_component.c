@@ -1,5 +1,5 @@
 /* What Open MPI's monitoring component counts and MEL does not unless it is asked to: messages and one-sided operations from a process to
- * itself, and operations with MPI_NO_OP. On two ranks. Prints, for each variable by process, the values of the first variable of that name
+ * itself, and operations with MPI_NO_OP; and what MEL counts and the component does not: persistent sends. On two ranks. Prints, for each variable by process, the values of the first variable of that name
  * and of the last, which are the MPI's own, if it has it, and MEL's. */
 #include <mpi.h>
 #include <stdint.h>
@@ -81,6 +81,17 @@ int main(int argc, char **argv)
     MPI_Recv(got, 10, MPI_CHAR, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Sendrecv(data, 3, MPI_CHAR, other, 2, got, 3, MPI_CHAR, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Request persistent;
+    MPI_Send_init(data, 5, MPI_CHAR, other, 3, MPI_COMM_WORLD, &persistent);
+    for (int round = 0; round < 2; round++) {
+        if (round == 0)
+            MPI_Start(&persistent);
+        else
+            MPI_Startall(1, &persistent);
+        MPI_Recv(got, 5, MPI_CHAR, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&persistent);
     MPI_Put(data, 20, MPI_CHAR, rank, 0, 20, MPI_CHAR, win);
     MPI_Fetch_and_op(&zero, &result, MPI_INT, other, 8, MPI_NO_OP, win);
     MPI_Get_accumulate(NULL, 0, MPI_INT, &result, 1, MPI_INT, other, 8, 1, MPI_INT, MPI_NO_OP, win);

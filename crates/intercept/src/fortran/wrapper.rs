@@ -50,7 +50,7 @@ impl Symbol {
 /// Whether hooks are to see this call, whose arguments will be at this place of the stack: they listen, and it comes from the application.
 #[inline]
 pub(super) fn seen(symbol: &Symbol, function: FunctionId, place: usize) -> Option<(&'static Mpi, Depth)> {
-    if !symbol.layer.load(Ordering::Relaxed) || !dispatch::is_active(function) {
+    if !symbol.layer.load(Ordering::Relaxed) || !dispatch::is_active(function, place) {
         return None;
     }
     let mpi = Mpi::get()?;

@@ -4,7 +4,7 @@ use mel_analyze::{Analysis, Options, analyze};
 use mel_convert::Run;
 use mel_log::StreamKind;
 use mel_log::profile::efficiency::OfPhase;
-use mel_log::profile::{Basis, Efficiencies, Efficiency, Finding};
+use mel_log::profile::{Efficiencies, Efficiency, Finding};
 use mel_verdict::findings::LEAST_SHARE;
 
 /// What costs less than that share of the run is not shown.
@@ -29,7 +29,7 @@ fn is_whole(run: &Run) -> bool {
     run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty()
 }
 
-/// How well the ranks are used: as the profile has it, whose phases have these names, with what a whole trace adds to that.
+/// How well the ranks are used: as a whole trace has it, of the run and of its phases, which have these names; else as the profile has it.
 pub fn efficiency(
     run: &Run,
     exact: Option<&Analysis>,
@@ -43,10 +43,14 @@ pub fn efficiency(
     }
 }
 
-/// With the time on an ideal network, as far as the trace has it.
+/// As the trace has it, with what only the profile has: its times begin and end as the trace does, so that both do not mix.
 fn with(known: Efficiencies, exact: &Analysis, names: &[String]) -> Efficiencies {
-    let add = |known: Efficiency, exact: Option<&Efficiency>| match exact.and_then(|exact| exact.ideal_s) {
-        Some(ideal_s) => known.with_ideal(ideal_s, Basis::Exact),
+    let add = |known: Efficiency, exact: Option<&Efficiency>| match exact {
+        Some(exact) => Efficiency {
+            counters: known.counters,
+            busiest_site: exact.busiest_site.clone().or(known.busiest_site),
+            ..exact.clone()
+        },
         None => known,
     };
     let of_phase = |of: OfPhase| {
@@ -82,6 +86,8 @@ pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding
 
 #[cfg(test)]
 mod tests {
+    use mel_log::profile::Basis;
+
     use super::*;
 
     fn of(text: &str, site: Option<&str>) -> Vec<Finding> {

@@ -98,6 +98,8 @@ struct Active {
     is_deferred: bool,
     /// The context of the last call that has to do with the queues, which may not be followed yet.
     last: AtomicU32,
+    /// Whether the levels after that call were read already, between it and the next one.
+    levels_read: AtomicBool,
     /// Whether envelopes are attributed that were lost.
     counts_lost: bool,
     /// What a function reads, for one thread at a time.
@@ -187,6 +189,7 @@ impl Attributor {
             levels: levels.into_boxed_slice(),
             is_deferred,
             last: AtomicU32::new(NO_CONTEXT),
+            levels_read: AtomicBool::new(false),
             counts_lost,
             group,
             several,
@@ -331,6 +334,9 @@ impl Active {
         if changing.may_have(counts.changes()) {
             self.take_changes(&changing.variables, rows);
         }
+        if self.levels_read.load(Ordering::Relaxed) {
+            return;
+        }
         for of in &self.levels {
             let value = of.what.read();
             let before = self.table.attributed_variable(of.place).replace(value);
@@ -359,6 +365,14 @@ impl Active {
         changing.into_iter().flatten().for_each(Changing::forget);
         self.take(context);
         self.take_queues(context);
+        self.levels_read.store(self.is_deferred, Ordering::Relaxed);
+    }
+
+    /// A call has to do with the queues: what they do from now on is its.
+    #[inline(always)]
+    fn begin(&self, context: u32) {
+        self.last.store(context, Ordering::Relaxed);
+        self.levels_read.store(false, Ordering::Relaxed);
     }
 
     /// What a function reads, where no other thread is reading.
@@ -422,7 +436,7 @@ impl Hook for Attributor {
         if active.is_known_at_ends {
             let context = here.context(function, call);
             active.take_queues(context);
-            return active.last.store(context, Ordering::Relaxed);
+            return active.begin(context);
         }
         let outside = self.outside(thread).unwrap_or(0);
         active.take(outside);
@@ -453,7 +467,7 @@ impl Hook for Attributor {
         active.take(context);
         if active.looks_at_queues[function.index()] {
             if active.is_deferred {
-                active.last.store(context, Ordering::Relaxed);
+                active.begin(context);
             } else {
                 active.take_queues(context);
             }

@@ -3,7 +3,8 @@
 //!
 //! Variables are read at the entry and at the exit of calls. What has changed at an entry belongs to what is outside of MPI, what has
 //! changed at an exit to the call: so all changes of a variable together are its last value less its first. Variables of ours are a load or
-//! two. Others are read by a function, some by the MPI's: in as many calls as a budget of time allows.
+//! two; where the model follows calls later, they are looked at once for a call: what has changed as the next one begins was the call's
+//! before. Others are read by a function, some by the MPI's: in as many calls as a budget of time allows.
 //!
 //! - [`attributor`]: the hook: all that runs per call.
 //! - [`chosen`]: which variables there are, and how each is read.
