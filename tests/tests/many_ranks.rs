@@ -41,6 +41,27 @@ fn cause(profile: &Value) -> Option<u64> {
     profile["verdict"][0]["cause_rank"].as_u64()
 }
 
+/// What processors count is in the sums: made up, as not each machine has counters.
+#[test]
+#[ignore = "slow"]
+fn beyond_the_limit_processors_are_counted_too() {
+    let mpi = &Mpi::all()[0];
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let job = Job::new(mpi, 6, compile_special(mpi, "late_among_many")).patient();
+    let job = job.env("MEL_EXACT_RANKS", "5").env("MEL_FAKE_COUNTERS", "instructions=2e9;cycles=1e9");
+    let run = job.under_mel(["--sample", "-o", output.to_str().expect("UTF-8")]).run();
+    run.expect(run.code == Some(0), mpi.name);
+    let profile = profile(&output);
+    let over = profile["reduced"]["over_ranks"].as_array().expect("sums");
+    let pace = over.iter().find(|of| of["group"] == "counters" && of["name"] == "instructions per cycle");
+    let pace = pace.unwrap_or_else(|| panic!("no pace: {over:?}"));
+    assert_eq!(pace["ranks"], 6, "{pace}");
+    let mean = pace["sum"].as_f64().expect("a sum") / 6.0;
+    assert!((mean - 2.0).abs() < 0.1, "{pace}");
+    assert!(report(&output, &[]).contains("instructions per cycle"));
+}
+
 #[test]
 #[ignore = "slow"]
 fn beyond_the_limit_there_are_sums_and_the_same_cause() {

@@ -570,7 +570,7 @@ fn sums_of_damaged_tables_are_as_much_as_a_number_holds() {
     part.join(second.part());
     assert!(part.calls.values().all(|calls| calls.calls == u64::MAX && calls.sent == u64::MAX));
     assert!(part.lost.values().any(|lost| lost.count == u64::MAX));
-    let selection = Judgement::of(part).selection(true, false);
+    let selection = Judgement::of(part).selection(true, false, false);
     let mut row = selection.columns.iter().zip(first.row(&selection));
     let waiting = row.find(|(column, _)| column.name == columns::WAITING).unwrap().1;
     assert!(waiting > 1e9, "{waiting}");

@@ -13,31 +13,31 @@ pub type OfRank = Quantity<RankProfile>;
 /// All quantities of queues, windows and counters that are shown across ranks, in the order of the table. The first of a group is its
 /// count.
 pub fn all() -> impl Iterator<Item = &'static OfRank> + Clone {
-    quantities_of(true, true).chain(of_counters(true))
+    quantities_of(true, true, true)
 }
 
 /// The quantities that a run has counted: of the queues, of windows where there were any, and of the processor's counters where any rank
 /// could read them.
 pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static OfRank> + Clone {
     let any = |of: fn(&RankProfile) -> bool| profile.ranks.iter().any(of);
-    quantities_of(profile.has_queues(), any(|rank| !rank.windows.is_empty()))
-        .chain(of_counters(any(|rank| rank.counters.is_some())))
+    let (windows, counters) = (any(|rank| !rank.windows.is_empty()), any(|rank| rank.counters.is_some()));
+    quantities_of(profile.has_queues(), windows, counters)
 }
 
-fn of_counters(counters: bool) -> impl Iterator<Item = &'static OfRank> + Clone {
-    COUNTERS.iter().filter(move |quantity| counters && quantity.over_ranks)
-}
-
-/// Those of queues and of windows, if they were counted.
-pub fn quantities_of(queues: bool, windows: bool) -> impl Iterator<Item = &'static OfRank> + Clone {
+/// Those of queues, of windows, and of the processor's counters, if they were counted.
+pub fn quantities_of(
+    queues: bool,
+    windows: bool,
+    counters: bool,
+) -> impl Iterator<Item = &'static OfRank> + Clone {
     let of_queues = queues::ALL.into_iter().filter(move |_| queues);
-    let groups = of_queues.chain(windows.then_some(WINDOWS));
+    let groups = of_queues.chain(windows.then_some(WINDOWS)).chain(counters.then_some(COUNTERS));
     groups.flatten().filter(|quantity| quantity.over_ranks)
 }
 
 /// The longest of each queue and each kind of search.
 pub fn longest_of_queues() -> impl Iterator<Item = &'static OfRank> {
-    quantities_of(true, false).filter(|quantity| quantity.name.starts_with("longest"))
+    quantities_of(true, false, false).filter(|quantity| quantity.name.starts_with("longest"))
 }
 
 /// The spread of a quantity over the ranks that have it.

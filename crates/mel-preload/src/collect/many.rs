@@ -45,7 +45,10 @@ pub(super) fn collect(
     let of_rank = of_rank.since(since);
     let part = tree::reduce(ranks, calm(|| of_rank.part()), |all, part| calm(|| all.join(part)))?;
     let judgement = part.map(|part| calm(|| Judgement::of(part)));
-    let selection = judgement.as_ref().map(|judgement| judgement.selection(counted.queues, counted.windows));
+    // What rank 0 can read others can, too: nodes are alike.
+    let counters = of_rank.has_counters();
+    let selection = judgement.as_ref();
+    let selection = selection.map(|of| of.selection(counted.queues, counted.windows, counters));
     let selection = tree::broadcast(ranks, tree::encode(&selection.unwrap_or_default())?)?;
     let selection: Selection = tree::decode(&selection)?;
     let own = calm(|| of_rank.detail(&selection));

@@ -68,8 +68,8 @@ impl Judgement {
         self.part.blame.get(&rank).map_or(0, |blame| blame.all_caused())
     }
 
-    /// What to ask all ranks for, where queues and windows were counted.
-    pub fn selection(&self, queues: bool, windows: bool) -> Selection {
+    /// What to ask all ranks for, where queues and windows were counted, and where processors count.
+    pub fn selection(&self, queues: bool, windows: bool, counters: bool) -> Selection {
         let mut causes: Vec<(Nanos, u32)> = self
             .part
             .blame
@@ -91,7 +91,7 @@ impl Judgement {
             columns: columns::columns(
                 self.part.has_calls,
                 &functions,
-                summary::quantities_of(queues, windows),
+                summary::quantities_of(queues, windows, counters),
             ),
             has_calls: self.part.has_calls,
             causes: self.sources.iter().map(|source| source.0).chain(causes).collect(),

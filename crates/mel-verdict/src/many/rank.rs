@@ -375,6 +375,11 @@ impl OfRank {
     pub fn host(&self) -> &str {
         &self.profile.host
     }
+
+    /// Whether its processor has counters that could be read.
+    pub fn has_counters(&self) -> bool {
+        self.profile.counters.is_some()
+    }
 }
 
 /// A time that may be compared with that of other ranks.

@@ -105,7 +105,7 @@ fn run(size: u32, late: u32) -> (Profile, usize) {
     let tree = Tree { rank: 0, size };
     let (part, most) = in_a_tree(tree, &|place| rank(place, size, late).part(), &Part::join);
     let judgement = Judgement::of(part);
-    let selection = judgement.selection(true, false);
+    let selection = judgement.selection(true, false, false);
     let (detail, more) = in_a_tree(tree, &|place| rank(place, size, late).detail(&selection), &Detail::join);
     let mut profile = Profile { world_size: size, profiled: vec!["calls".into()], ..Profile::default() };
     fill(&mut profile, &judgement, &detail, site);
@@ -159,7 +159,7 @@ fn the_protocol_among_ranks_gives_what_joining_gives() {
     let part = on_threads(size, |ranks| {
         let own = rank(ranks.rank(), size, 5);
         let part = tree::reduce(&ranks, own.part(), Part::join).unwrap();
-        let selection = part.as_ref().map(|part| Judgement::of(part.clone()).selection(true, false));
+        let selection = part.as_ref().map(|part| Judgement::of(part.clone()).selection(true, false, false));
         let bytes = tree::encode(&selection.unwrap_or_default()).unwrap();
         let selection: Selection = tree::decode(&tree::broadcast(&ranks, bytes).unwrap()).unwrap();
         assert!(selection.causes.contains(&5));
@@ -174,7 +174,7 @@ fn the_protocol_among_ranks_gives_what_joining_gives() {
 fn what_is_sent_is_what_arrives() {
     let mut part = rank(3, 8, 5).part();
     part.join(rank(5, 8, 5).part());
-    let selection = Judgement::of(part.clone()).selection(true, true);
+    let selection = Judgement::of(part.clone()).selection(true, true, true);
     let detail = rank(4, 8, 5).detail(&Selection { causes: [3, 4].into(), ..selection.clone() });
     // With and without what found no space: of zeros nothing may be left out.
     for left_out in [LeftOut::default(), LeftOut { waits: 7, definitions: 300, ..LeftOut::default() }] {
@@ -217,7 +217,7 @@ fn rows_have_what_the_rank_spent_and_lost() {
     let mut part = Part::default();
     (0..size).for_each(|place| part.join(rank(place, size, 9).part()));
     let judgement = Judgement::of(part);
-    let selection = judgement.selection(true, false);
+    let selection = judgement.selection(true, false, false);
     assert_eq!(selection.functions, ["MPI_Waitall", "MPI_Allreduce"]);
     let columns = &selection.columns;
     let of = |place: u32, name: &str| {
@@ -255,7 +255,7 @@ proptest! {
             parts[other].join(one);
         }
         prop_assert_eq!(&parts[0], &once);
-        let selection = Judgement::of(once).selection(true, false);
+        let selection = Judgement::of(once).selection(true, false, false);
         let mut details: Vec<Detail> = (0..size).map(|place| rank(place, size, late).detail(&selection)).collect();
         let mut all = Detail::default();
         details.iter().for_each(|detail| all.join(detail.clone()));
