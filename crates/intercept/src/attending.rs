@@ -43,12 +43,15 @@ fn may_attend(function: FunctionId) -> bool {
 #[cold]
 #[inline(never)]
 pub(crate) fn look(function: FunctionId, here: usize) -> bool {
-    if may_attend(function)
-        && Depth::begins_at_top(here)
-        // Who asks from now on is heard by the next call.
-        && ASKED.swap(false, Ordering::SeqCst)
-        && SHARED.state.compare_exchange(ATTENDING, ACTIVE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-    {
+    if !may_attend(function) || !Depth::begins_at_top(here) {
+        return is_called();
+    }
+    // First, so that who asks from now on is heard. The state alone says whether this call attends: it must not stay as it is.
+    ASKED.store(false, Ordering::SeqCst);
+    if SHARED.state.compare_exchange(ATTENDING, ACTIVE, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+        // Another call attends, or hooks pause: then it is to be taken up once more.
+        ASKED.store(true, Ordering::SeqCst);
+    } else {
         let present = hook::present();
         Depth::before_call(|depth| {
             dispatch::guarded(depth, Running::Hook(function), || {
@@ -56,5 +59,9 @@ pub(crate) fn look(function: FunctionId, here: usize) -> bool {
             });
         });
     }
+    is_called()
+}
+
+fn is_called() -> bool {
     matches!(SHARED.state.load(Ordering::Relaxed), ACTIVE | ATTENDING)
 }

@@ -23,7 +23,7 @@ use crate::reader::Reader;
 
 /// How many places on the critical path are kept at most.
 const MOST_ON_PATH: usize = 20;
-/// How many of them are told in the sentence.
+/// The sentence of the path tells so many places at most.
 const MOST_PLACES: usize = 4;
 /// What has less of the critical path than this is not told.
 const LEAST_ON_PATH: f64 = 0.05;
@@ -256,7 +256,7 @@ impl Losses {
         }
     }
 
-    /// Calls are missing: what is told of work, and of messages in one direction only, may not be so.
+    /// In a trace that lacks calls it is known neither what lies between two calls, nor that messages go in one direction only.
     pub(crate) fn forget_what_needs_all(&mut self) {
         self.overlap.clear();
         self.by_hand.clear();

@@ -1,7 +1,8 @@
 //! What a watcher of the run asks this process to set while it runs (`mel run --settable`).
 //!
-//! A thread looks now and then whether there is a request ([`mel_log::control`]) and takes it. Variables are set before the
-//! program's next MPI call, where the program may call MPI ([`mpi_intercept::attend`]). The thread writes the answer. Where the user did not ask for it there is neither.
+//! A thread looks now and then whether there is a request ([`mel_log::control`]) and takes it. Variables are set before the program's
+//! next MPI call, where the program may call MPI ([`mpi_intercept::attend`]). The thread writes the answer. Where the user did not ask for it
+//! there is neither.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -107,7 +107,7 @@ function hidden(section, pairs) {
 
 export function waitsSection(section) {
   const waits = data.calls ? data.calls.waits : [], verdict = data.verdict || [], exact = data.exact || verdict.filter((f) => f.worst && f.worst.length);
-  if (!waits.length && !exact.length && !(data.overlap || []).length) return section.remove();
+  if (!waits.length && !exact.length && !data.overlap.length) return section.remove();
   if (exact.length) exactWaits(section, exact);
   // The worst instances of each finding, from the verdict too.
   document.querySelectorAll("#verdict .worst").forEach((span) => {
@@ -115,7 +115,7 @@ export function waitsSection(section) {
     if (worst && worst.length) span.innerHTML = "worst: " + worst.slice(0, 3).map(instanceLink).join(", ");
   });
   if (waits.length) fromSums(section, waits, exact.length > 0);
-  if ((data.overlap || []).length) hidden(section, data.overlap);
+  if (data.overlap.length) hidden(section, data.overlap);
 }
 
 // What waited for whom, as the sums of the profile have it.

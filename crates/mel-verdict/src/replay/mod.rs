@@ -195,24 +195,17 @@ impl Replay {
 
     /// The longest path; none where no rank comes to its end.
     pub fn path(&self) -> Option<CriticalPath> {
-        let mut paths = Paths::default();
-        self.follow(
-            &mut paths,
-            |paths, needs| paths.most(needs.iter().copied()),
-            |paths, call, most| paths.call(call, most.as_ref()),
-        );
-        self.ends.iter().for_each(|end| paths.ends(end));
-        paths.longest()
-    }
-
-    /// The ends of the ranks.
-    pub fn all_ends(&self) -> &[Step] {
-        &self.ends
+        self.paths(|_, _, computed| computed).longest()
     }
 
     /// How long the longest path is of which a part alone counts: `part` says of a rank, a time, and how long it was outside of MPI until
     /// then, how much of that is in it. None where no rank comes to its end.
     pub fn longest_part(&self, part: impl Fn(u32, u64, u64) -> u64) -> Option<u64> {
+        self.paths(part).longest().map(|path| path.useful)
+    }
+
+    /// The paths to the ends of all ranks, where this part counts of what each was outside of MPI until a time.
+    fn paths(&self, part: impl Fn(u32, u64, u64) -> u64) -> Paths {
         let step = |of: &Step| Step { computed: part(of.rank, of.begin, of.computed), ..*of };
         let need = |of: &Need| Need { computed: of.computed.map(|all| part(of.rank, of.time, all)), ..*of };
         let mut paths = Paths::default();
@@ -222,7 +215,12 @@ impl Replay {
             |paths, call, most| paths.call(&step(call), most.as_ref()),
         );
         self.ends.iter().for_each(|end| paths.ends(&step(end)));
-        paths.longest().map(|path| path.useful)
+        paths
+    }
+
+    /// The ends of the ranks.
+    pub fn all_ends(&self) -> &[Step] {
+        &self.ends
     }
 
     /// By how much the run would be shorter under each supposition.
