@@ -9,6 +9,7 @@ use crate::by_hand::Loops;
 use crate::checks::Checks;
 use crate::model::{Change, NO_SITE, Site};
 use crate::overlap::Overlaps;
+use crate::rendezvous::Protocols;
 use crate::rules::{Loss, Rule};
 
 /// The most times that are kept without which nothing would have been lost.
@@ -68,6 +69,8 @@ pub struct Found {
     pub transfers: Transfers,
     /// How much of nonblocking messages was hidden.
     pub overlaps: Overlaps,
+    /// What long messages have to wait for, by protocol.
+    pub protocols: Protocols,
     /// Collective operations that are made by hand.
     pub loops: Loops,
     /// Who was the cause in operations in which all wait for the last, by rule, call site and communicator.

@@ -16,6 +16,7 @@ use crate::model::{Call, Entry, NO_SITE, Search, Site, Step};
 use crate::names::{Names, Processes};
 use crate::on_path::OnPath;
 use crate::operations::{Operation, Operations};
+use crate::rendezvous::Protocols;
 use crate::rules::collectives::Needed;
 use crate::rules::one_sided::Windows;
 use crate::rules::{Loss, Rule, Thresholds, close, collectives, messages, queues};
@@ -201,6 +202,13 @@ impl<'a> Judge<'a> {
         Judge { follows, ..self }
     }
 
+    /// Messages of more bytes than this are long.
+    #[must_use]
+    pub fn with_protocols_of(mut self, longer_than: u64) -> Judge<'a> {
+        self.found.protocols = Protocols::of(longer_than);
+        self
+    }
+
     /// Looks for mistakes that do no harm, too.
     #[must_use]
     pub fn checking(mut self) -> Judge<'a> {
@@ -337,6 +345,7 @@ impl<'a> Judge<'a> {
             checks.unit(&unit, self.names);
         }
         self.found.overlaps.unit(&unit);
+        self.found.protocols.unit(&unit);
         let losses = {
             let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
             let sent = &self.sent;

@@ -8,6 +8,7 @@
 //! - [`rules`]: what a call has lost.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
 //! - [`on_path`]: who did what on the critical path.
+//! - [`rendezvous`]: which protocol would suit long messages.
 //! - [`overlap`]: how much of nonblocking messages was hidden behind work.
 //! - [`by_hand`]: collective operations that are made of messages between two.
 //! - [`checks`]: mistakes that did no harm.
@@ -33,6 +34,7 @@ pub mod operations;
 pub mod overlap;
 pub mod polling;
 pub mod reader;
+pub mod rendezvous;
 mod report;
 pub mod rules;
 mod run;
@@ -43,5 +45,6 @@ pub mod units;
 
 pub use by_hand::ByHand;
 pub use overlap::Overlap;
+pub use rendezvous::Rendezvous;
 pub use report::{Analysis, HIDDEN, PathInWords, PlaceOnPath, RankOnPath};
 pub use run::{Options, analyze};

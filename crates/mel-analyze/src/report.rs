@@ -20,6 +20,7 @@ use crate::names::Names;
 use crate::on_path::OnPath;
 use crate::overlap::Overlap;
 use crate::reader::Reader;
+use crate::rendezvous::Rendezvous;
 
 /// How many places on the critical path are kept at most.
 const MOST_ON_PATH: usize = 20;
@@ -54,6 +55,8 @@ pub struct Analysis {
     pub remarks: Vec<Remark>,
     /// How much of nonblocking messages was hidden behind work.
     pub overlap: Vec<Overlap>,
+    /// Which protocol would suit long messages.
+    pub rendezvous: Vec<Rendezvous>,
     /// Collective operations that are made by hand.
     pub by_hand: Vec<ByHand>,
     /// The critical path; none where the efficiencies are none, and where it is not known what calls need.
@@ -171,6 +174,7 @@ pub(crate) struct Losses {
     run_s: f64,
     remarks: Vec<Remark>,
     overlap: Vec<Overlap>,
+    rendezvous: Vec<Rendezvous>,
     by_hand: Vec<ByHand>,
 }
 
@@ -184,8 +188,19 @@ impl Losses {
         let last = last(spans);
         let all_ranks_s: f64 = spans.iter().map(|span| seconds((end(span, last) - span.begin) as f64)).sum();
         let lines = names.lines(logs);
-        let Found { groups, transfers, last: mut who_was_last, waited, checks, overlaps, loops, .. } = found;
-        let (overlap, by_hand) = (overlaps.by_line(&lines), loops.by_line(names, &lines));
+        let Found {
+            groups,
+            transfers,
+            last: mut who_was_last,
+            waited,
+            checks,
+            overlaps,
+            protocols,
+            loops,
+            ..
+        } = found;
+        let (overlap, rendezvous) = (overlaps.by_line(&lines), protocols.by_line(&lines));
+        let by_hand = loops.by_line(names, &lines);
         let checks = checks.filter(|_| spans.iter().all(|span| span.finalized));
         let remarks = checks.map_or_else(Vec::new, |checks| checks.remarks(names, &lines));
         // Several addresses are one line.
@@ -228,6 +243,7 @@ impl Losses {
             run_s: seconds((last - first) as f64),
             remarks,
             overlap,
+            rendezvous,
             by_hand,
         }
     }
@@ -259,6 +275,7 @@ impl Losses {
     /// In a trace that lacks calls it is known neither what lies between two calls, nor that messages go in one direction only.
     pub(crate) fn forget_what_needs_all(&mut self) {
         self.overlap.clear();
+        self.rendezvous.clear();
         self.by_hand.clear();
     }
 
@@ -270,7 +287,7 @@ impl Losses {
         spans: &[Span],
         path: Option<(Computed, OnPath)>,
     ) -> Analysis {
-        let Losses { lines, all, all_ranks_s, run_s, remarks, overlap, by_hand, .. } = self;
+        let Losses { lines, all, all_ranks_s, run_s, remarks, overlap, rendezvous, by_hand, .. } = self;
         let verdict = findings::of(all, all_ranks_s, Basis::Exact);
         let last = last(spans);
         let mpi_s = spans.iter().map(|span| seconds((span.in_mpi + end(span, last) - span.end) as f64)).sum();
@@ -282,6 +299,7 @@ impl Losses {
             mpi_s,
             remarks,
             overlap,
+            rendezvous,
             by_hand,
             ..Analysis::default()
         };

@@ -32,6 +32,9 @@ pub struct Options {
     pub epsilon: Option<u64>,
     /// From when on a send and a receive are not close any more, in nanoseconds; without it 5 % of the transfer, and at least the same.
     pub delta_sr: Option<u64>,
+    /// For messages of more bytes than this it is told which protocol would suit them; without it, more than
+    /// [`LONGER_THAN`](crate::rendezvous::LONGER_THAN).
+    pub longer_than: Option<u64>,
 }
 
 /// Looks at all calls of a run. `tick` is called with how many more records have been read, by several threads.
@@ -52,6 +55,9 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let pass = |follows, tick: &(dyn Fn(u64) + Sync)| {
         let is_first = !matches!(follows, Follows::WhatIf(..));
         let mut judge = Judge::new(&names, thresholds).following(follows);
+        if let Some(bytes) = options.longer_than {
+            judge = judge.with_protocols_of(bytes);
+        }
         if is_whole && is_first {
             judge = judge.checking();
         }

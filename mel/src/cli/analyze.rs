@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use mel_analyze::{Analysis, ByHand, HIDDEN, Options, Overlap, PathInWords, analyze};
+use mel_analyze::rendezvous::{Lost, PROTOCOLS, Protocol};
+use mel_analyze::{Analysis, ByHand, HIDDEN, Options, Overlap, PathInWords, Rendezvous, analyze};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::StreamKind;
@@ -39,6 +40,8 @@ use mel_verdict::findings::LEAST_SHARE;
       more findings, and shorter waits counted
   mel analyze mel-app-1 --overlap
       which nonblocking messages are hidden behind work, and which are waited for all the same
+  mel analyze mel-app-1 --rendezvous --longer-than 1MiB
+      which protocol would suit messages of more than 1 MiB: read by the receiver, or written by the sender
   mel analyze mel-app-1 --json | jq '.verdict[0] | .rule, .cause_rank, .site'
       the worst finding for a program (docs/verdict.md explains all fields)
 
@@ -59,6 +62,12 @@ pub struct Args {
     /// How much of nonblocking messages was hidden behind work, by the lines that start them and that wait for them
     #[arg(long, conflicts_with = "json")]
     pub overlap: bool,
+    /// How long messages would wait with each rendezvous protocol, by the lines that send and receive them (estimated)
+    #[arg(long, conflicts_with_all = ["json", "overlap"])]
+    pub rendezvous: bool,
+    /// With --rendezvous and --json: messages of more bytes than this are long
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = size)]
+    pub longer_than: u64,
     /// How many findings to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
@@ -81,7 +90,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .any(|log| log.definitions.streams.values().any(|stream| stream.kind == StreamKind::Calls));
     ensure!(has_calls, "the log in {path} has events but no calls: run the program with `mel run --trace`");
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let options = Options { epsilon: args.epsilon.map(nanos), delta_sr: args.delta_sr.map(nanos) };
+    let options = Options {
+        epsilon: args.epsilon.map(nanos),
+        delta_sr: args.delta_sr.map(nanos),
+        longer_than: Some(args.longer_than),
+    };
     // What the tables had no space for, and names; nothing where there is none.
     let profile = run_profile::read(&args.directory).ok();
     let left_out = profile.as_ref().map(left_out::of).unwrap_or_default();
@@ -117,6 +130,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             critical_path: &'a Option<PathInWords>,
             #[serde(skip_serializing_if = "<[Overlap]>::is_empty")]
             overlap: &'a [Overlap],
+            #[serde(skip_serializing_if = "<[Rendezvous]>::is_empty")]
+            rendezvous: &'a [Rendezvous],
             #[serde(skip_serializing_if = "<[ByHand]>::is_empty")]
             by_hand: &'a [ByHand],
             #[serde(skip_serializing_if = "LeftOut::is_none")]
@@ -131,6 +146,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }),
             critical_path: &analysis.critical_path,
             overlap: &analysis.overlap,
+            rendezvous: &analysis.rendezvous,
             by_hand: &analysis.by_hand,
             left_out,
         })?;
@@ -138,11 +154,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(code);
     }
-    let mut text = if args.overlap { overlaps(&analysis, args.top) } else { told(&analysis, args.top) };
-    for sentence in analysis.worth_an_operation().filter(|_| !args.overlap) {
+    let mut text = if args.overlap {
+        overlaps(&analysis, args.top)
+    } else if args.rendezvous {
+        protocols(&analysis.rendezvous, args.longer_than, args.top)
+    } else {
+        told(&analysis, args.top)
+    };
+    let is_whole = !(args.overlap || args.rendezvous);
+    for sentence in analysis.worth_an_operation().filter(|_| is_whole) {
         text += &wrapped("", &format!("{sentence}."));
     }
-    for remark in analysis.remarks.iter().filter(|_| !args.overlap) {
+    for remark in analysis.remarks.iter().filter(|_| is_whole) {
         text += &wrapped("", &sentence(&remark.sentence()));
     }
     for (count, what) in [
@@ -161,6 +184,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(code)
+}
+
+/// A number of bytes.
+fn size(text: &str) -> Result<u64, String> {
+    mel_log::number::bytes(text)
+        .ok_or_else(|| format!("`{text}` is not a size: a number with K, M or G, as in 64KiB"))
 }
 
 /// A time with its unit.
@@ -199,6 +228,50 @@ fn overlaps(analysis: &Analysis, top: usize) -> String {
     let more = all.len().saturating_sub(top);
     if more > 0 {
         text += &format!("{more} more pairs of lines: --top shows them, --json all\n");
+    }
+    text
+}
+
+/// Which protocol would suit long messages, for people.
+fn protocols(all: &[Rendezvous], longer_than: u64, top: usize) -> String {
+    let than = mel_log::number::size(longer_than as f64);
+    if all.is_empty() {
+        return wrapped("", &format!("No message of more than {than} has both of its sides in the trace."));
+    }
+    let name = |lost: &Lost| match lost.best {
+        Some(Protocol::Read) => "read",
+        Some(Protocol::Write) => "write",
+        Some(Protocol::Asked) => "asked",
+        None => "any",
+    };
+    let header = ["sent by", "received by", "messages", "sent first", "read", "write", "asked", "best"];
+    let row = |of: &Rendezvous| {
+        let lost = &of.lost;
+        let differing = of.pairs.iter().filter(|pair| pair.lost.best != lost.best).count();
+        let best = match differing {
+            0 => name(lost).to_owned(),
+            differing => {
+                format!("{} (of {differing} of {} pairs of ranks another)", name(lost), of.pairs.len())
+            }
+        };
+        let seconds = [lost.read_s, lost.write_s, lost.asked_s].map(duration);
+        let first = percent(lost.sent_first as f64 / lost.messages.max(1) as f64);
+        let words = [of.sent.clone(), of.received.clone(), lost.messages.to_string(), first];
+        words.into_iter().chain(seconds).chain([best]).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> =
+        std::iter::once(header.map(str::to_owned).to_vec()).chain(all.iter().take(top).map(row)).collect();
+    let mut text = wrapped("", &format!("{PROTOCOLS}; messages of more than {than}:"));
+    text += &table(&rows, &[0, 1, 7]);
+    text += &wrapped(
+        "",
+        "read: the receiver reads what was announced; write: the sender writes after an answer; asked: the sender writes when the receiver \
+         has asked. MVAPICH2 is told by MV2_RNDV_PROTOCOL, UCX by UCX_RNDV_SCHEME. A thread of the MPI that drives messages needs none of \
+         it, nor does an MPI_Test now and then.",
+    );
+    let more = all.len().saturating_sub(top);
+    if more > 0 {
+        text += &format!("{more} more pairs of lines: --top shows them, --json all, by pair of ranks\n");
     }
     text
 }
