@@ -1,8 +1,9 @@
 //! Control variables: the MPI's own are all there as without us, those of MEL behind them; and what `mel run --set` refuses.
 
+use std::fs;
 use std::process::Command;
 
-use mel_tests::artifacts::{built, fresh_dir, mel};
+use mel_tests::artifacts::{built, fresh_dir, mel, root};
 use mel_tests::{Job, Mpi, Program, compile_preloadable, compile_special};
 use serde_json::Value;
 
@@ -141,18 +142,22 @@ fn mel_vars_has_the_variables_before_mpi_init_with_the_values_of_the_environment
 #[test]
 fn a_variable_of_the_mpis_with_several_elements_is_set_as_a_whole() {
     for mpi in &Mpi::all() {
-        let library = compile_preloadable(mpi, "limits");
+        let library = compile_preloadable(mpi, "pools");
         for (value, told, printed) in [
-            ("4,5,6", "mock_limits=4,5,6: set", "limits: 4,5,6"),
+            (
+                "4,5,6,7",
+                "MPIR_CVAR_VBUF_POOL_REDUCED_VALUE=4,5,6,7: set",
+                "control 0, reduced 4,5,6,7, allocated 2000,",
+            ),
             (
                 "4",
-                "mock_limits=4: not set, it is 1,2,3 (MPI_INT): it has 3 elements, and 1 are given",
-                "limits: 1,2,3",
+                "MPIR_CVAR_VBUF_POOL_REDUCED_VALUE=4: not set, it is 1,2,3,4 (MPI_INT): it has 4 elements, and 1 are given",
+                "control 0, reduced 1,2,3,4, allocated 2000,",
             ),
         ] {
             let directory = fresh_dir();
             let output = directory.path().join("run");
-            let set = format!("mock_limits={value}");
+            let set = format!("MPIR_CVAR_VBUF_POOL_REDUCED_VALUE={value}");
             // The MPI itself has none of this name.
             let options = ["--no-strict", "--set", &set, "-o"].map(std::ffi::OsStr::new);
             let job = Job::new(mpi, 1, Program::named("selfsend").compile(mpi)).env("LD_PRELOAD", &library);
@@ -164,5 +169,48 @@ fn a_variable_of_the_mpis_with_several_elements_is_set_as_a_whole() {
             let said = run.stderr.replace("\n      ", " ");
             run.expect(said.contains(told), &format!("{}: {told}", mpi.name));
         }
+    }
+}
+
+/// The thesis's policy for MVAPICH2, on variables that behave as its own do: buffers are given back once, and the control is off again.
+#[test]
+fn a_policy_reads_and_sets_variables_with_several_elements() {
+    for mpi in &Mpi::all() {
+        let library = compile_preloadable(mpi, "pools");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let policy = root().join("examples/policies/free-buffers.toml");
+        let policy = ["--policy".as_ref(), policy.as_os_str()];
+        let options = ["--every", "20ms", "--vars", "mv2_*", "-o"].map(std::ffi::OsStr::new);
+        let program = compile_special(mpi, "late_receives");
+        let job = Job::new(mpi, 3, program).args(["600", "10", "20000"]).env("LD_PRELOAD", &library);
+        let run = job.under_mel(policy.into_iter().chain(options).chain([output.as_os_str()])).run();
+        let printed = "control 0, reduced 500,5,6,7, allocated 500,5,6,7";
+        run.expect(run.code == Some(0) && run.stdout.matches(printed).count() == 3, mpi.name);
+        let profile = fs::read_to_string(output.join("profile.json")).unwrap();
+        let profile: Value = serde_json::from_str(&profile).unwrap();
+        for rank in profile["ranks"].as_array().unwrap() {
+            let actions = rank["actions"].as_array().into_iter().flatten();
+            let mut outcomes: Vec<&str> = actions.map(|of| of["outcome"].as_str().unwrap()).collect();
+            // Both are set by the same rule, at once.
+            outcomes[..2].sort_unstable();
+            assert_eq!(outcomes.len(), 3, "{}: {outcomes:?}", mpi.name);
+            let set = [
+                "CONTROL=1: set (read back)",
+                "REDUCED_VALUE=500,5,6,7: set (read back)",
+                "CONTROL=0: set (read back)",
+            ];
+            for (outcome, set) in outcomes.iter().zip(set) {
+                assert!(
+                    outcome.contains(&format!("MPIR_CVAR_VBUF_POOL_{set}")),
+                    "{}: {outcomes:?}",
+                    mpi.name
+                );
+            }
+        }
+        let sampled = profile["ranks"][0]["variables"].as_array().unwrap();
+        let first = sampled.iter().find(|of| of["name"] == "mv2_vbuf_allocated_array" && of["element"] == 0);
+        let first = first.unwrap_or_else(|| panic!("{}: {sampled:?}", mpi.name));
+        assert_eq!((&first["first"], &first["last"]), (&2000.0.into(), &500.0.into()), "{}", mpi.name);
     }
 }
