@@ -61,8 +61,11 @@ fn a_curve_rises_to_what_was_sent() {
             .flatten()
             .filter(|of| of["name"] == MESSAGES && of["object"] != "MPI_COMM_WORLD")
             .collect();
-        assert!(
-            of_other.len() == 1 && of_other[0]["last"].as_f64() == Some(5.0),
+        let elements: Vec<_> =
+            of_other.iter().map(|of| (of["element"].as_u64(), of["last"].as_f64())).collect();
+        assert_eq!(
+            elements,
+            [(None, Some(5.0)), (Some(0), Some(0.0)), (Some(1), Some(5.0))],
             "{}: {of_other:?}",
             mpi.name
         );

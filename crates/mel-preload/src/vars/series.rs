@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mel_log::profile::variables::counts;
+use mel_log::table::layout::MAX_SAMPLED;
 use mel_log::table::{Meaning, ProfileTable};
 use mel_log::{Definition, Sample as Logged};
 use mpit_events::BindKind;
@@ -16,6 +17,9 @@ use crate::trace::SampleLog;
 
 /// Up to so many elements of an array are kept each by itself, beside their sum.
 const ELEMENTS: usize = 16;
+
+/// Elements on objects that the program makes have at most so many rows: the others are for sums, and for the whole world.
+const ROWS_OF_ELEMENTS: usize = MAX_SAMPLED / 2;
 
 /// A variable on one object.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub(super) struct Series {
     pub(super) meaning: Meaning,
     /// How many elements are kept beside the sum.
     pub(super) elements: usize,
+    /// Whether the object is the whole world, or nothing.
+    pub(super) is_whole: bool,
     /// Held for one read, and to end it.
     bound: Mutex<Bound>,
 }
@@ -44,7 +50,7 @@ pub(super) struct Sample {
 }
 
 impl Series {
-    /// A variable that was bound to an object. Its elements are kept where that is the whole world or nothing.
+    /// A variable that was bound to an object, which `is_whole` if it is the whole world, or nothing.
     pub(super) fn new(
         (number, definition): (u32, Definition),
         variable: &Described,
@@ -61,7 +67,8 @@ impl Series {
             object,
             // A sum begins again nowhere that is known.
             meaning: Meaning { counts, wraps_at: bound.element().wraps_at().filter(|_| count == 1) },
-            elements: if is_whole && (2..=ELEMENTS).contains(&count) { count } else { 0 },
+            elements: if (2..=ELEMENTS).contains(&count) { count } else { 0 },
+            is_whole,
             bound: Mutex::new(bound),
         }
     }
@@ -129,19 +136,29 @@ pub(super) struct Keeper {
     log: Option<&'static SampleLog>,
     /// The rows of a variable by its number: of the only value or the sum, then of elements. None where there is no space.
     rows: FxHashMap<u32, Vec<Option<u32>>>,
+    /// How many rows have elements on objects that the program makes.
+    of_elements: usize,
 }
 
 impl Keeper {
     /// Keeps them in this table, and in this log.
     pub(super) fn new(table: ProfileTable, log: Option<&'static SampleLog>) -> Keeper {
-        Keeper { table, log, rows: FxHashMap::default() }
+        Keeper { table, log, rows: FxHashMap::default(), of_elements: 0 }
     }
 
     /// Keeps a sample.
     pub(super) fn keep(&mut self, sample: &Sample) {
         let (table, series) = (&self.table, &sample.series);
         let rows = self.rows.entry(series.number).or_insert_with(|| {
-            let elements = (0..series.elements as u32).map(Some);
+            let mut elements = series.elements;
+            if !series.is_whole {
+                // All of them, or none.
+                if self.of_elements + elements > ROWS_OF_ELEMENTS {
+                    elements = 0;
+                }
+                self.of_elements += elements;
+            }
+            let elements = (0..elements as u32).map(Some);
             std::iter::once(None)
                 .chain(elements)
                 .map(|element| table.add_sampled(series.number, element))
