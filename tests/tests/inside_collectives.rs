@@ -77,6 +77,10 @@ fn the_tree_of_a_reduction_is_seen_inside() {
         assert_eq!(matrix(&output, "internal"), tree);
         let logical: Pairs = (1..RANKS as u64).map(|rank| ((rank, 0), TIMES * BYTES)).collect();
         assert_eq!(matrix(&output, "collective"), logical);
+        // A placement weighs the tree.
+        let placed = Command::new(mel()).args(["place", "--json"]).arg(&output).output().unwrap();
+        let placed: serde_json::Value = serde_json::from_slice(&placed.stdout).unwrap();
+        assert_eq!(placed["as_the_library_sends"], serde_json::json!(["MPI_Reduce"]), "{}", mpi.name);
         // The same by the component itself, without MEL.
         let theirs = job(mpi)
             .env("OMPI_MCA_pml_monitoring_enable", "2")

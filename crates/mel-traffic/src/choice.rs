@@ -1,6 +1,6 @@
 //! Some of the rows, by kind, communicator and phase.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mel_log::choice::Choice as Patterns;
 use mel_log::profile::phases::SHOWN_WITHOUT_NAME;
@@ -70,19 +70,55 @@ pub struct Choice {
     pub kinds: Vec<TrafficKind>,
     communicators: Option<BTreeSet<Option<u32>>>,
     phases: Option<BTreeSet<u32>>,
+    /// Collective operations whose messages inside of the library stand for them.
+    inside: BTreeSet<String>,
 }
 
 impl Choice {
     /// All rows of these kinds.
     pub fn of_kinds(kinds: &[TrafficKind]) -> Choice {
-        Choice { kinds: kinds.to_vec(), communicators: None, phases: None }
+        Choice { kinds: kinds.to_vec(), communicators: None, phases: None, inside: BTreeSet::new() }
     }
 
     /// Whether it has this row.
     pub fn has(&self, row: &Traffic) -> bool {
-        self.kinds.contains(&row.kind)
+        let is_of_kind = match row.kind {
+            TrafficKind::Internal if self.inside.contains(&row.function) => true,
+            TrafficKind::Collective if self.inside.contains(&row.operation) => false,
+            kind => self.kinds.contains(&kind),
+        };
+        is_of_kind
             && self.communicators.as_ref().is_none_or(|chosen| chosen.contains(&row.communicator))
             && self.phases.as_ref().is_none_or(|chosen| chosen.contains(&row.phase))
+    }
+
+    /// The same, but collective operations are the messages that the library has made of them, where each rank that takes part in operations
+    /// of a name has sent or got some. What goes past who observes them is not there: then they are logical pairs as without.
+    #[must_use]
+    pub fn as_inside(&self, rows: &Rows<'_>) -> Choice {
+        if self.communicators.is_some() || !self.kinds.contains(&TrafficKind::Collective) {
+            return self.clone();
+        }
+        let mut busy = BTreeMap::<&str, BTreeSet<u32>>::new();
+        let mut calls = BTreeMap::<&str, BTreeSet<u32>>::new();
+        for (rank, row) in rows.all() {
+            match row.kind {
+                TrafficKind::Internal => {
+                    busy.entry(&row.function)
+                        .or_default()
+                        .extend([Some(rank), row.peer].into_iter().flatten());
+                }
+                TrafficKind::Collective => _ = calls.entry(&row.operation).or_default().insert(rank),
+                _ => {}
+            }
+        }
+        calls.retain(|name, ranks| busy.get(name).is_some_and(|busy| ranks.is_subset(busy)));
+        Choice { inside: calls.into_keys().map(str::to_owned).collect(), ..self.clone() }
+    }
+
+    /// The collective operations whose messages inside of the library stand for them.
+    pub fn inside(&self) -> impl Iterator<Item = &str> {
+        self.inside.iter().map(String::as_str)
     }
 
     /// The same of these kinds.
@@ -145,7 +181,7 @@ impl Choice {
         let names: Vec<&str> = known.iter().map(|place| phase(rows, *place)).collect();
         let phases = chosen("phase", asked.phases, &names)?
             .map(|places| places.into_iter().map(|place| known[place]).collect());
-        Ok(Choice { kinds, communicators, phases })
+        Ok(Choice { kinds, communicators, phases, inside: BTreeSet::new() })
     }
 }
 
@@ -281,6 +317,39 @@ mod tests {
             assert!(error.contains("not to be added up"), "{wrong}: {error}");
         }
         assert!(of(Asked { kinds: Some("carried"), ..Asked::default() }).is_ok());
+    }
+
+    #[test]
+    fn messages_inside_stand_for_operations_that_all_their_ranks_are_seen_in() {
+        let row = |kind, peer, function: &str, operation: &str| Traffic {
+            kind,
+            peer,
+            function: function.into(),
+            operation: operation.into(),
+            communicator: Some(0),
+            ..Traffic::default()
+        };
+        let collective = |name| row(TrafficKind::Collective, None, "", name);
+        let internal = |peer, name| row(TrafficKind::Internal, Some(peer), name, "");
+        let mut profile = sample::traffic(3);
+        for (rank, of) in profile.ranks.iter_mut().enumerate() {
+            of.traffic = vec![collective("MPI_Reduce"), collective("MPI_Bcast"), collective("MPI_Barrier")];
+            // Of the broadcast one rank is not seen.
+            match rank {
+                0 => of.traffic.push(internal(1, "MPI_Bcast")),
+                1 => of.traffic.extend([internal(0, "MPI_Reduce"), internal(2, "MPI_Reduce")]),
+                _ => of.traffic.push(internal(0, "MPI_Init")),
+            }
+        }
+        let rows = Rows::of(&profile);
+        let all = Choice::of(&rows, Asked::default()).unwrap();
+        let inside = all.as_inside(&rows);
+        assert_eq!(inside.inside().collect::<Vec<_>>(), ["MPI_Reduce"]);
+        assert!(inside.has(&internal(0, "MPI_Reduce")) && !inside.has(&collective("MPI_Reduce")));
+        assert!(inside.has(&collective("MPI_Bcast")) && !inside.has(&internal(1, "MPI_Bcast")));
+        assert!(!inside.has(&internal(0, "MPI_Init")));
+        let on_one = Choice::of(&rows, Asked { communicators: Some("*"), ..Asked::default() }).unwrap();
+        assert_eq!(on_one.as_inside(&rows), on_one);
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let graph = graph(&profile, asked, args.of).with_context(cannot)?;
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
-    let mut found = Found::new(&profile, (args.of, graph), &topology, &source(&args.topology, &topology));
+    let mut found = Found::new(&profile, args.of, graph, &topology, &source(&args.topology, &topology));
     if !args.fabric.is_empty() {
         let (network, map) = mel_net::of_run::read(&args.fabric, args.map.as_deref(), &[&profile])?;
         let links =
@@ -239,7 +239,8 @@ mod tests {
         let topology = Topology::of_argument("pack:2 core:2").unwrap();
         Found::new(
             profile,
-            (Of::Bytes, graph(profile, Asked::default(), Of::Bytes).unwrap()),
+            Of::Bytes,
+            graph(profile, Asked::default(), Of::Bytes).unwrap(),
             &topology,
             &source("pack:2 core:2", &topology),
         )

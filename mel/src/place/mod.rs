@@ -73,6 +73,8 @@ pub struct Found<'a> {
     pub of: Of,
     /// Who exchanges how much of that with whom.
     pub graph: Graph,
+    /// Collective operations of which that are the messages that the library has made of them.
+    pub inside: Vec<String>,
     /// The places that there are.
     pub slots: Slots,
     /// The placements that were compared.
@@ -85,13 +87,14 @@ impl<'a> Found<'a> {
     /// Compares placements.
     pub fn new(
         profile: &'a Profile,
-        (of, graph): (Of, Graph),
+        of: Of,
+        (graph, inside): (Graph, Vec<String>),
         topology: &Topology,
         source: &str,
     ) -> Found<'a> {
         let slots = Slots::new(topology, &mel_traffic::hosts_of_ranks(profile), &bound(profile));
         let advice = mel_place::advise(&graph, &slots);
-        Found { profile, source: source.to_owned(), of, graph, slots, advice, links: None }
+        Found { profile, source: source.to_owned(), of, graph, inside, slots, advice, links: None }
     }
 
     /// Leaves out placements whose hottest link is hotter than the run's, or that cost more. Of the others that is advised whose hottest
@@ -136,19 +139,24 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Who exchanges how much with whom, in what was asked for; without any choice in all that the program asks for.
+/// Who exchanges how much with whom, in what was asked for; without any choice in all that the program asks for, with collective operations as
+/// the library sends them where that was observed: the names of these operations.
 ///
 /// # Errors
 /// [`ChoiceError`]: the profile does not say so, or has nothing of such a name.
-pub fn graph(profile: &Profile, asked: Asked<'_>, of: Of) -> Result<Graph, ChoiceError> {
+pub fn graph(profile: &Profile, asked: Asked<'_>, of: Of) -> Result<(Graph, Vec<String>), ChoiceError> {
     let rows = Rows::of(profile);
-    let matrix = Matrix::of(&rows, &Choice::of(&rows, asked)?);
+    let mut choice = Choice::of(&rows, asked)?;
+    if asked.kinds.is_none() {
+        choice = choice.as_inside(&rows);
+    }
+    let matrix = Matrix::of(&rows, &choice);
     let weight = |cell: &Cell| match of {
         Of::Bytes => cell.bytes,
         Of::Messages => cell.messages,
     };
     let cells = matrix.cells.into_iter().map(|(sender, receiver, cell)| (sender, receiver, weight(&cell)));
-    Ok(Graph::new(rows.size(), cells))
+    Ok((Graph::new(rows.size(), cells), choice.inside().map(str::to_owned).collect()))
 }
 
 /// Steps of the search for a placement: some seconds.
@@ -233,6 +241,7 @@ pub fn json(found: &Found<'_>) -> Value {
         "host_names_made_up": slots.names_made_up,
         "of": found.of.name(),
         found.of.name(): capped(found.graph.total()),
+        "as_the_library_sends": found.inside,
         "crowded_hosts": slots.crowded().collect::<Vec<_>>(),
         "hosts_where_ranks_were_bound": slots.bound_hosts(),
         "before": json_of_cost(found.of, &advice.before().cost),

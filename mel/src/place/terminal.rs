@@ -112,6 +112,12 @@ fn remarks(found: &Found<'_>) -> Vec<String> {
         ),
     };
     let mut remarks = vec![format!("{start} Each node keeps its number of ranks.")];
+    if !found.inside.is_empty() {
+        remarks.push(format!(
+            "As the library sends them (observed): the messages of {}. Other collective operations are logical pairs.",
+            found.inside.join(", ")
+        ));
+    }
     let crowded: Vec<&str> = slots.crowded().collect();
     if let Some(first) = crowded.first() {
         let others = match crowded.len() {
