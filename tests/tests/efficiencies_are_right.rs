@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::browser::Browser;
 use mel_tests::docs::is_shown;
 use mel_tests::verdict::TRIES;
 use mel_tests::{Job, Mpi, compile_special};
 use serde_json::Value;
+
+use super::pages_in_a_browser::{OVERLAPS, page_in, texts};
 
 /// How far a number may be from what was planted.
 const NEAR: f64 = 0.1;
@@ -382,4 +385,29 @@ fn the_protocol_that_suits_long_messages_is_told_by_line() {
             Ok(())
         });
     }
+}
+
+#[test]
+fn the_page_has_the_protocols_where_they_make_a_difference() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let mpi = &Mpi::all()[0];
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let job = Job::new(mpi, 2, compile_special(mpi, "rendezvous"));
+    let run = job.under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+    run.expect(run.code == Some(0), mpi.name);
+    browser.open(&page_in(&output));
+    let waits = texts(&mut browser, "#waits");
+    let found = said("analyze", &output);
+    let protocols = found["rendezvous"].as_array().unwrap();
+    assert_eq!(protocols.len(), 3, "{found}");
+    assert!(waits.contains("Long messages by protocol"), "{waits}");
+    for of in protocols {
+        let is_shown =
+            waits.contains(of["sent"].as_str().unwrap()) && waits.contains(of["received"].as_str().unwrap());
+        // Where it makes no difference there is no row; the calls may be in other tables.
+        assert!(is_shown || of["best"].is_null(), "{of}: {waits}");
+    }
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    assert_eq!(browser.complaints(), [""; 0]);
 }

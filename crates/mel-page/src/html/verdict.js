@@ -105,9 +105,22 @@ function hidden(section, pairs) {
   new SortedTable(section, columns, pairs, columns.findIndex((column) => column.head === "waited"), "search line");
 }
 
+// Which protocol would suit long messages.
+function protocols(section, pairs) {
+  section.insertAdjacentHTML("beforeend", `<h3>Long messages by protocol</h3>`);
+  note(section, `${data.protocols_are}. Read: by the receiver, when it is announced; write: by the sender, after an answer; asked: by the sender, when the receiver has asked.`);
+  const words = (head, value) => ({ head, value, text: (of) => escape(value(of)) }), number = (head, value, text) => ({ head, value, text, number: true });
+  const lost = (name) => number(name, (of) => of[`${name}_s`], (of) => duration(of[`${name}_s`]));
+  const columns = [
+    words("sent by", (of) => of.sent), words("received by", (of) => of.received), number("messages", (of) => of.messages, (of) => count(of.messages)),
+    number("sent<br>first", (of) => of.sent_first / of.messages, (of) => percent(of.sent_first / of.messages)), lost("read"), lost("write"), lost("asked"), words("best", (of) => of.best),
+  ];
+  new SortedTable(section, columns, pairs, columns.findIndex((column) => column.head === "write"), "search line");
+}
+
 export function waitsSection(section) {
   const waits = data.calls ? data.calls.waits : [], verdict = data.verdict || [], exact = data.exact || verdict.filter((f) => f.worst && f.worst.length);
-  if (!waits.length && !exact.length && !data.overlap.length) return section.remove();
+  if (!waits.length && !exact.length && !data.overlap.length && !data.rendezvous.length) return section.remove();
   if (exact.length) exactWaits(section, exact);
   // The worst instances of each finding, from the verdict too.
   document.querySelectorAll("#verdict .worst").forEach((span) => {
@@ -116,6 +129,7 @@ export function waitsSection(section) {
   });
   if (waits.length) fromSums(section, waits, exact.length > 0);
   if (data.overlap.length) hidden(section, data.overlap);
+  if (data.rendezvous.length) protocols(section, data.rendezvous);
 }
 
 // What waited for whom, as the sums of the profile have it.

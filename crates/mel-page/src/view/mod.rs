@@ -56,7 +56,8 @@ pub mod variables;
 
 use serde::Serialize;
 
-use mel_analyze::{Analysis, HIDDEN, Overlap};
+use mel_analyze::rendezvous::PROTOCOLS;
+use mel_analyze::{Analysis, HIDDEN, Overlap, Rendezvous};
 use mel_convert::Run;
 use mel_log::profile::columns::Columns;
 use mel_log::profile::findings::findings;
@@ -100,6 +101,10 @@ pub struct View {
     pub overlap: Vec<Overlap>,
     /// What that is.
     pub overlap_is: &'static str,
+    /// Which protocol would suit the trace's long messages, by the lines that send and that receive them; only where it makes a difference.
+    pub rendezvous: Vec<Rendezvous>,
+    /// What its times are.
+    pub protocols_are: &'static str,
     /// The calls of the profile; none if they were not counted.
     pub calls: Option<calls::Calls>,
     /// Where a rank computes, by samples; none where there are none.
@@ -182,6 +187,8 @@ pub fn view(
         critical_path: None,
         overlap: Vec::new(),
         overlap_is: HIDDEN,
+        rendezvous: Vec::new(),
+        protocols_are: PROTOCOLS,
         calls: calls::calls(of_run),
         code: code::code(of_run),
         findings: sentences,
@@ -253,7 +260,11 @@ impl View {
         let phases = phases.unwrap_or_default();
         let all = exact::efficiency(run, analysis.as_ref(), (known, &phases));
         self.efficiency = all.map(|all| efficiency::view(&all, &phases));
-        self.overlap = analysis.map(|analysis| analysis.overlap).unwrap_or_default();
+        if let Some(analysis) = analysis {
+            self.overlap = analysis.overlap;
+            self.rendezvous = analysis.rendezvous;
+            self.rendezvous.retain(|of| of.lost.best.is_some());
+        }
     }
 }
 
