@@ -240,23 +240,22 @@ fn protocols(all: &[Rendezvous], longer_than: u64, top: usize) -> String {
     }
     let name = |lost: &Lost| match lost.best {
         Some(Protocol::Read) => "read",
-        Some(Protocol::Write) => "write",
         Some(Protocol::Asked) => "asked",
         None => "any",
     };
     let header = ["sent by", "received by", "messages", "sent first", "read", "write", "asked", "best"];
+    // There is no space for the functions of both calls.
+    let line = |call: &str| {
+        let line = call.split_once(" at ").map_or(call, |(_, line)| line);
+        line.split_once(" (").map_or(line, |(line, _)| line).to_owned()
+    };
+    let differs = |of: &Rendezvous| of.pairs.iter().any(|pair| pair.lost.best != of.lost.best);
     let row = |of: &Rendezvous| {
         let lost = &of.lost;
-        let differing = of.pairs.iter().filter(|pair| pair.lost.best != lost.best).count();
-        let best = match differing {
-            0 => name(lost).to_owned(),
-            differing => {
-                format!("{} (of {differing} of {} pairs of ranks another)", name(lost), of.pairs.len())
-            }
-        };
+        let best = format!("{}{}", name(lost), if differs(of) { " *" } else { "" });
         let seconds = [lost.read_s, lost.write_s, lost.asked_s].map(duration);
         let first = percent(lost.sent_first as f64 / lost.messages.max(1) as f64);
-        let words = [of.sent.clone(), of.received.clone(), lost.messages.to_string(), first];
+        let words = [line(&of.sent), line(&of.received), lost.messages.to_string(), first];
         words.into_iter().chain(seconds).chain([best]).collect::<Vec<_>>()
     };
     let rows: Vec<Vec<String>> =
@@ -269,6 +268,9 @@ fn protocols(all: &[Rendezvous], longer_than: u64, top: usize) -> String {
          has asked. MVAPICH2 is told by MV2_RNDV_PROTOCOL, UCX by UCX_RNDV_SCHEME. A thread of the MPI that drives messages needs none of \
          it, nor does an MPI_Test now and then.",
     );
+    if all.iter().take(top).any(differs) {
+        text += "* of some pairs of ranks another: --json has each pair\n";
+    }
     let more = all.len().saturating_sub(top);
     if more > 0 {
         text += &format!("{more} more pairs of lines: --top shows them, --json all, by pair of ranks\n");
