@@ -410,4 +410,15 @@ fn the_page_has_the_protocols_where_they_make_a_difference() {
     }
     assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
     assert_eq!(browser.complaints(), [""; 0]);
+    // Of a trace that lacks calls it is not known.
+    let lacking = directory.path().join("lacking");
+    let job = Job::new(mpi, 2, compile_special(mpi, "rendezvous"));
+    let only = ["--trace", "--only-calls", "MPI_Isend,MPI_Irecv,MPI_Wait", "-o"].map(std::ffi::OsStr::new);
+    let run = job.under_mel(only.into_iter().chain([lacking.as_os_str()])).run();
+    run.expect(run.code == Some(0), mpi.name);
+    for option in ["--rendezvous", "--overlap"] {
+        let told = Command::new(mel()).args(["analyze", option]).arg(&lacking).output().unwrap();
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.contains("the trace lacks calls"), "{option}: {told}");
+    }
 }

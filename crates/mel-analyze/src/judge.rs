@@ -205,7 +205,7 @@ impl<'a> Judge<'a> {
     /// Messages of more bytes than this are long.
     #[must_use]
     pub fn with_protocols_of(mut self, longer_than: u64) -> Judge<'a> {
-        self.found.protocols = Protocols::of(longer_than);
+        self.found.protocols = Protocols::of(longer_than, self.thresholds.clocks);
         self
     }
 

@@ -6,13 +6,16 @@
 //! - *write*: the receiver answers at that time, and the sender writes, as soon as it is in MPI after the answer;
 //! - *asked*: the receiver asks for the message when it posts the receive, and the sender writes as soon as it is in MPI and asked.
 //!
-//! Sides are taken to be in MPI when they start the operation, and from the begin of the wait on; other calls in between are not looked at.
-//! How much longer both would wait than if the data went as soon as both had started is estimated from that, with the time that messages
-//! between the two ranks take when both wait.
+//! Sides are taken to be in MPI when they start the operation, and from the begin of the wait on; other calls in between are not looked at,
+//! and what starts at both sides within the time of a control message finds nothing of the other side. Buffered sends, whose sides do not
+//! wait, are left out. How much longer both would wait than if the data went as soon as both had started is estimated from that, with the
+//! time that a message between the two ranks takes when both wait: the median over calls that complete no other. A call that waits for
+//! several messages waits for the last of them.
 //!
 //! Source: S. Ramesh's thesis, future work; M. Small and X. Yuan, "Maximizing MPI point-to-point communication performance on RDMA-enabled
 //! clusters with customized protocols", ICS 2009.
 
+use mpi_functions::Mode;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -22,6 +25,9 @@ use crate::units::{Part, Unit};
 
 /// Messages of fewer bytes are not looked at, if nothing else is asked for: most MPIs send those at once.
 pub const LONGER_THAN: u64 = 64 << 10;
+
+/// A control message takes so long at least, in nanoseconds: what starts sooner after the other side finds nothing of it.
+const CONTROL: u64 = 5_000;
 
 /// So many messages are kept at a time.
 const MOST_KEPT: usize = 1 << 20;
@@ -117,23 +123,28 @@ struct Times {
     start: u64,
     wait: u64,
     end: u64,
+    /// The call that waits: who, when, and whether for nothing else.
+    call: (u32, u64),
+    alone: bool,
 }
 
 impl Times {
     /// Of what the call of `unit` completes. What was started in the same call waits at once.
     fn of(part: &Part, unit: &Unit) -> Times {
         let start = part.own.call.begin;
-        Times { start, wait: unit.call.begin.max(start), end: unit.call.end }
+        let call = (unit.call.rank, unit.entered);
+        Times {
+            start,
+            wait: unit.call.begin.max(start),
+            end: unit.call.end,
+            call,
+            alone: unit.parts.len() == 1,
+        }
     }
 
-    /// When it is in MPI, not before this.
-    fn in_mpi(&self, from: u64) -> u64 {
-        if from <= self.start { self.start } else { self.wait.max(from) }
-    }
-
-    /// How much longer it waits if its message is there at `late` and not at `soon`.
-    fn waits(&self, soon: u64, late: u64) -> u64 {
-        self.wait.max(late) - self.wait.max(soon)
+    /// When it is in MPI and finds what the other side has sent at `from`, which takes `control` to come.
+    fn finds(&self, from: u64, control: u64) -> u64 {
+        if from + control <= self.start { self.start } else { self.wait.max(from) }
     }
 }
 
@@ -152,6 +163,13 @@ struct Message {
     receiver: Times,
 }
 
+/// When the data of a message is there: if it goes as soon as both sides have started, and read, written, and asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct There {
+    soon: u64,
+    late: [u64; 3],
+}
+
 impl Message {
     /// How long it took at the most, once both sides waited, in nanoseconds for a byte.
     fn pace(&self) -> f64 {
@@ -159,27 +177,45 @@ impl Message {
         self.receiver.end.saturating_sub(both) as f64 / self.bytes.max(1) as f64
     }
 
-    fn lost(&self, pace: f64) -> Lost {
+    /// At this pace, where a control message takes so long.
+    fn there(&self, pace: f64, control: u64) -> There {
         let Message { bytes, sender, receiver, .. } = *self;
         let takes = (pace * bytes as f64) as u64;
-        let both = sender.start.max(receiver.start);
-        let read = receiver.in_mpi(sender.start);
+        let read = receiver.finds(sender.start, control);
         // An answer comes when the sender has started the operation.
         let write = sender.wait.max(read);
-        let asked = sender.in_mpi(receiver.start);
-        let lost = |begins: u64| {
-            let (soon, late) = (both + takes, begins + takes);
-            (sender.waits(soon, late) + receiver.waits(soon, late)) as f64 * 1e-9
-        };
-        Lost {
-            messages: 1,
-            sent_first: (sender.start < receiver.start).into(),
-            bytes,
-            read_s: lost(read),
-            write_s: lost(write),
-            asked_s: lost(asked),
-            best: None,
+        let asked = sender.finds(receiver.start, control);
+        let soon = sender.start.max(receiver.start) + takes;
+        There { soon, late: [read, write, asked].map(|begins| begins + takes) }
+    }
+}
+
+/// A call that waits for messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Waiting {
+    /// When it is left with data that go at once, and by protocol.
+    soon: u64,
+    late: [u64; 3],
+    /// How much longer its messages would each let it wait, all together.
+    sums: [u64; 3],
+}
+
+impl Waiting {
+    fn add(&mut self, wait: u64, there: There) -> [u64; 3] {
+        let soon = wait.max(there.soon);
+        let longer = there.late.map(|late| wait.max(late) - soon);
+        self.soon = self.soon.max(soon);
+        for (place, late) in there.late.into_iter().enumerate() {
+            self.late[place] = self.late[place].max(wait.max(late));
+            self.sums[place] += longer[place];
         }
+        longer
+    }
+
+    /// The part of how much longer it waits that is that of a message which would let it wait so much longer alone, in seconds.
+    fn part(&self, place: usize, longer: u64) -> f64 {
+        let whole = (self.late[place] - self.soon) as f64;
+        if longer == 0 { 0.0 } else { whole * longer as f64 / self.sums[place] as f64 * 1e-9 }
     }
 }
 
@@ -187,6 +223,8 @@ impl Message {
 #[derive(Clone, Debug)]
 pub struct Protocols {
     longer_than: u64,
+    /// How long a control message takes, and how far clocks may be apart, in nanoseconds.
+    control: u64,
     /// Sides whose others are not complete yet.
     half: FxHashMap<Key, Times>,
     messages: Vec<Message>,
@@ -194,10 +232,10 @@ pub struct Protocols {
 }
 
 impl Protocols {
-    /// Of messages of more bytes than this.
-    pub fn of(longer_than: u64) -> Protocols {
+    /// Of messages of more bytes than this, where clocks may be so far apart, in nanoseconds.
+    pub fn of(longer_than: u64, clocks: u64) -> Protocols {
         let (half, messages, sums) = (FxHashMap::default(), Vec::new(), FxHashMap::default());
-        Protocols { longer_than, half, messages, sums }
+        Protocols { longer_than, control: CONTROL.max(clocks), half, messages, sums }
     }
 
     /// A call that completes messages.
@@ -206,7 +244,9 @@ impl Protocols {
             let (own, other) = (&part.own, &part.other);
             // The receiver's side has the bytes that have come.
             let bytes = if part.sends { other.bytes } else { own.bytes };
-            if bytes <= self.longer_than || own.call.rank == own.peer || other.unit.is_none() {
+            let mode = if part.sends { own.mode } else { other.mode };
+            let is_waited_for = other.unit.is_some() && mode != Mode::Buffered;
+            if bytes <= self.longer_than || own.call.rank == own.peer || !is_waited_for {
                 continue;
             }
             let here = Times::of(part, unit);
@@ -227,22 +267,47 @@ impl Protocols {
         }
     }
 
-    /// Adds the messages to the sums, with the time that most of them take between their ranks.
+    /// Adds the messages to the sums, with the time that they take between their ranks.
     fn settle(&mut self) {
-        let mut paces: FxHashMap<(u32, u32), Vec<f64>> = FxHashMap::default();
+        // Of calls that complete no other message, and of all where there are none.
+        let mut paces: FxHashMap<(u32, u32), [Vec<f64>; 2]> = FxHashMap::default();
         for message in &self.messages {
-            paces.entry(message.between.ranks).or_default().push(message.pace());
+            let of = paces.entry(message.between.ranks).or_default();
+            of[usize::from(!message.receiver.alone)].push(message.pace());
         }
         let medians: FxHashMap<(u32, u32), f64> = paces
             .into_iter()
-            .map(|(ranks, mut paces)| {
+            .map(|(ranks, [alone, all])| {
+                let mut paces = if alone.is_empty() { all } else { alone };
                 let middle = paces.len() / 2;
                 (ranks, *paces.select_nth_unstable_by(middle, f64::total_cmp).1)
             })
             .collect();
-        for message in self.messages.drain(..) {
+        let mut calls: FxHashMap<(u32, u64), Waiting> = FxHashMap::default();
+        let mut longer = Vec::with_capacity(self.messages.len());
+        for message in &self.messages {
             let pace = medians.get(&message.between.ranks).copied().unwrap_or(0.0);
-            self.sums.entry(message.between).or_default().add(&message.lost(pace));
+            let there = message.there(pace, self.control);
+            longer.push([message.sender, message.receiver].map(|side| {
+                let waiting = calls.entry(side.call).or_default();
+                waiting.add(side.wait, there)
+            }));
+        }
+        for (message, longer) in self.messages.drain(..).zip(longer) {
+            let sides = [message.sender, message.receiver];
+            let lost = |place: usize| -> f64 {
+                let of = |(side, longer): (&Times, &[u64; 3])| calls[&side.call].part(place, longer[place]);
+                sides.iter().zip(&longer).map(of).sum()
+            };
+            self.sums.entry(message.between).or_default().add(&Lost {
+                messages: 1,
+                sent_first: (message.sender.start < message.receiver.start).into(),
+                bytes: message.bytes,
+                read_s: lost(0),
+                write_s: lost(1),
+                asked_s: lost(2),
+                best: None,
+            });
         }
     }
 
@@ -283,7 +348,7 @@ impl Protocols {
 
 impl Default for Protocols {
     fn default() -> Protocols {
-        Protocols::of(LONGER_THAN)
+        Protocols::of(LONGER_THAN, 0)
     }
 }
 
@@ -295,28 +360,28 @@ mod tests {
 
     const MILLI: u64 = 1_000_000;
 
-    /// A message number `number`: both sides in milliseconds, as start, wait, end.
-    fn message(protocols: &mut Protocols, number: u64, send: [u64; 3], receive: [u64; 3]) {
-        let of = |rank: u32, [start, wait, end]: [u64; 3]| {
-            let times = (start * MILLI, start * MILLI + 10);
-            let own = Side {
-                key: Key { channel: 1, number },
-                call: Call { site: rank, ..call(rank, times) },
-                bytes: 1 << 20,
-                unit: Some(1),
-                ..side(rank, times, 1 - rank)
-            };
-            (own, (wait * MILLI, end * MILLI))
+    /// A side of a message number `number`, and its wait; start, wait and end are in milliseconds.
+    fn of(rank: u32, number: u64, [start, wait, end]: [u64; 3]) -> (Side, (u64, u64)) {
+        let times = (start * MILLI, start * MILLI + 10);
+        let own = Side {
+            key: Key { channel: 1, number },
+            call: Call { site: rank, ..call(rank, times) },
+            bytes: 1 << 20,
+            unit: Some(1),
+            ..side(rank, times, 1 - rank)
         };
-        let (sent, received) = (of(0, send), of(1, receive));
+        (own, (wait * MILLI, end * MILLI))
+    }
+
+    fn add(protocols: &mut Protocols, sent: (Side, (u64, u64)), received: (Side, (u64, u64))) {
         for (sends, (own, times), other) in [(true, sent, received.0), (false, received, sent.0)] {
-            let unit = Unit {
-                call: call(own.call.rank, times),
-                entered: times.0,
-                parts: vec![Part { sends, own, other }],
-            };
-            protocols.unit(&unit);
+            let parts = vec![Part { sends, own, other }];
+            protocols.unit(&Unit { call: call(own.call.rank, times), entered: times.0, parts });
         }
+    }
+
+    fn message(protocols: &mut Protocols, number: u64, send: [u64; 3], receive: [u64; 3]) {
+        add(protocols, of(0, number, send), of(1, number, receive));
     }
 
     fn found(messages: &[([u64; 3], [u64; 3])]) -> Lost {
@@ -364,8 +429,41 @@ mod tests {
     }
 
     #[test]
+    fn a_call_waits_for_the_last_of_its_messages() {
+        // Four of them: the receiver waits 12 once, and not four times.
+        let (send, receive) = (of(0, 0, [0, 30, 31]), of(1, 0, [2, 20, 31]));
+        let mut protocols = Protocols::default();
+        let sides = |of: &(Side, (u64, u64)), other: &(Side, (u64, u64)), sends| {
+            let parts = (0..4).map(|number| {
+                let key = Key { channel: 1, number };
+                Part { sends, own: Side { key, ..of.0 }, other: Side { key, ..other.0 } }
+            });
+            Unit { call: call(of.0.call.rank, of.1), entered: of.1.0, parts: parts.collect() }
+        };
+        protocols.unit(&sides(&send, &receive, true));
+        protocols.unit(&sides(&receive, &send, false));
+        let found = protocols.by_line(&[]);
+        assert_eq!(found[0].lost.messages, 4);
+        is(&found[0].lost, [0.0, 12.0, 12.0], Some(Protocol::Read));
+    }
+
+    #[test]
+    fn what_both_start_at_once_finds_nothing_of_the_other_side() {
+        is(&found(&[([0, 20, 21], [0, 20, 21])]), [2.0, 2.0, 2.0], None);
+    }
+
+    #[test]
+    fn buffered_sends_do_not_wait() {
+        let mut protocols = Protocols::default();
+        let (mut send, receive) = (of(0, 0, [0, 0, 1]), of(1, 0, [2, 4, 31]));
+        send.0.mode = Mode::Buffered;
+        add(&mut protocols, send, receive);
+        assert!(protocols.by_line(&[]).is_empty());
+    }
+
+    #[test]
     fn short_messages_and_those_to_oneself_do_not_count() {
-        let mut protocols = Protocols::of(1 << 20);
+        let mut protocols = Protocols::of(1 << 20, 0);
         message(&mut protocols, 0, [0, 30, 31], [2, 20, 31]);
         assert!(protocols.by_line(&[]).is_empty());
     }

@@ -15,6 +15,7 @@ use crate::model::{Change, Step};
 use crate::names::{Local, Names};
 use crate::on_path::OnPath;
 use crate::reader::{Reader, Shared, is_single};
+use crate::rendezvous::LONGER_THAN;
 use crate::report::{Analysis, Computed, Losses, Span};
 use crate::rules::Thresholds;
 
@@ -33,7 +34,7 @@ pub struct Options {
     /// From when on a send and a receive are not close any more, in nanoseconds; without it 5 % of the transfer, and at least the same.
     pub delta_sr: Option<u64>,
     /// For messages of more bytes than this it is told which protocol would suit them; without it, more than
-    /// [`LONGER_THAN`](crate::rendezvous::LONGER_THAN).
+    /// [`LONGER_THAN`].
     pub longer_than: Option<u64>,
 }
 
@@ -55,9 +56,7 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let pass = |follows, tick: &(dyn Fn(u64) + Sync)| {
         let is_first = !matches!(follows, Follows::WhatIf(..));
         let mut judge = Judge::new(&names, thresholds).following(follows);
-        if let Some(bytes) = options.longer_than {
-            judge = judge.with_protocols_of(bytes);
-        }
+        judge = judge.with_protocols_of(options.longer_than.unwrap_or(LONGER_THAN));
         if is_whole && is_first {
             judge = judge.checking();
         }

@@ -6,6 +6,7 @@ use mel_log::choice::Choice as Patterns;
 use mel_log::profile::phases::SHOWN_WITHOUT_NAME;
 use mel_log::profile::{Traffic, TrafficKind};
 use mel_log::settings::EXACT_RANKS;
+use mpi_functions::Step;
 use thiserror::Error;
 
 use crate::rows::Rows;
@@ -92,27 +93,44 @@ impl Choice {
             && self.phases.as_ref().is_none_or(|chosen| chosen.contains(&row.phase))
     }
 
-    /// The same, but collective operations are the messages that the library has made of them, where each rank that takes part in operations
-    /// of a name has sent or got some. What goes past who observes them is not there: then they are logical pairs as without.
+    /// The same, but collective operations are the messages that the library has made of them, where all of these can have been seen:
+    /// - each rank that takes part in operations of a name has sent or got some;
+    /// - they have at least the bytes that the operations move;
+    /// - none were taken for the program's own, as Open MPI's component takes those of persistent requests;
+    /// - operations of that name return when they are done: messages of others go out in the calls that wait, too.
+    ///
+    /// Else they are logical pairs as without.
     #[must_use]
     pub fn as_inside(&self, rows: &Rows<'_>) -> Choice {
         if self.communicators.is_some() || !self.kinds.contains(&TrafficKind::Collective) {
             return self.clone();
         }
-        let mut busy = BTreeMap::<&str, BTreeSet<u32>>::new();
-        let mut calls = BTreeMap::<&str, BTreeSet<u32>>::new();
-        for (rank, row) in rows.all() {
-            match row.kind {
-                TrafficKind::Internal => {
-                    busy.entry(&row.function)
-                        .or_default()
-                        .extend([Some(rank), row.peer].into_iter().flatten());
-                }
-                TrafficKind::Collective => _ = calls.entry(&row.operation).or_default().insert(rank),
-                _ => {}
-            }
+        #[derive(Default)]
+        struct Seen {
+            ranks: BTreeSet<u32>,
+            bytes: u64,
         }
-        calls.retain(|name, ranks| busy.get(name).is_some_and(|busy| ranks.is_subset(busy)));
+        let mut calls = BTreeMap::<&str, Seen>::new();
+        let mut inside = BTreeMap::<&str, Seen>::new();
+        let mut strays = BTreeSet::<&str>::new();
+        for (rank, row) in rows.all() {
+            let (seen, peer) = match row.kind {
+                TrafficKind::Internal => (inside.entry(&row.function).or_default(), row.peer),
+                TrafficKind::Collective => (calls.entry(&row.operation).or_default(), None),
+                TrafficKind::Carried => {
+                    strays.insert(&row.function);
+                    continue;
+                }
+                _ => continue,
+            };
+            seen.ranks.extend([Some(rank), peer].into_iter().flatten());
+            seen.bytes = seen.bytes.saturating_add(row.bytes);
+        }
+        let blocks = |name: &str| mpi_functions::named(name).is_some_and(|about| about.step == Step::Blocks);
+        calls.retain(|name, calls| {
+            let all = |seen: &Seen| calls.ranks.is_subset(&seen.ranks) && calls.bytes <= seen.bytes;
+            blocks(name) && !strays.contains(name) && inside.get(name).is_some_and(all)
+        });
         Choice { inside: calls.into_keys().map(str::to_owned).collect(), ..self.clone() }
     }
 
@@ -348,6 +366,21 @@ mod tests {
         assert!(inside.has(&internal(0, "MPI_Reduce")) && !inside.has(&collective("MPI_Reduce")));
         assert!(inside.has(&collective("MPI_Bcast")) && !inside.has(&internal(1, "MPI_Bcast")));
         assert!(!inside.has(&internal(0, "MPI_Init")));
+        let lacks = |change: &dyn Fn(&mut Vec<Traffic>)| {
+            let mut profile = profile.clone();
+            change(&mut profile.ranks[1].traffic);
+            let rows = Rows::of(&profile);
+            Choice::of(&rows, Asked::default()).unwrap().as_inside(&rows).inside().count() == 0
+        };
+        // Operations with more bytes than were seen, messages taken for the program's own, and those of calls that wait.
+        assert!(!lacks(&|_| {}));
+        assert!(lacks(&|rows| rows.push(Traffic { bytes: 8, ..collective("MPI_Reduce") })));
+        assert!(lacks(&|rows| rows.push(row(TrafficKind::Carried, Some(0), "MPI_Reduce", ""))));
+        assert!(lacks(&|rows| {
+            rows.retain(|row| row.kind != TrafficKind::Internal);
+            rows.push(collective("MPI_Ireduce"));
+            rows.extend([internal(0, "MPI_Ireduce"), internal(2, "MPI_Ireduce")]);
+        }));
         let on_one = Choice::of(&rows, Asked { communicators: Some("*"), ..Asked::default() }).unwrap();
         assert_eq!(on_one.as_inside(&rows), on_one);
     }

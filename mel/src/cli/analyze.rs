@@ -154,7 +154,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(code);
     }
-    let mut text = if args.overlap {
+    let lacks_calls = !run.filters().is_empty() || run.lost() > 0 || !run.incomplete().is_empty();
+    let mut text = if lacks_calls && (args.overlap || args.rendezvous) {
+        wrapped(
+            "",
+            "Not known: the trace lacks calls. Record all of them: mel run --trace without --only-calls and --no-calls.",
+        )
+    } else if args.overlap {
         overlaps(&analysis, args.top)
     } else if args.rendezvous {
         protocols(&analysis.rendezvous, args.longer_than, args.top)
@@ -189,7 +195,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// A number of bytes.
 fn size(text: &str) -> Result<u64, String> {
     mel_log::number::bytes(text)
-        .ok_or_else(|| format!("`{text}` is not a size: a number with K, M or G, as in 64KiB"))
+        .ok_or_else(|| format!("`{text}` is not a size: a number above zero, with K, M, G or T, as in 64KiB"))
 }
 
 /// A time with its unit.
@@ -265,8 +271,8 @@ fn protocols(all: &[Rendezvous], longer_than: u64, top: usize) -> String {
     text += &wrapped(
         "",
         "read: the receiver reads what was announced; write: the sender writes after an answer; asked: the sender writes when the receiver \
-         has asked. MVAPICH2 is told by MV2_RNDV_PROTOCOL, UCX by UCX_RNDV_SCHEME. A thread of the MPI that drives messages needs none of \
-         it, nor does an MPI_Test now and then.",
+         has asked. MVAPICH2 (MV2_RNDV_PROTOCOL) and UCX (UCX_RNDV_SCHEME) can be told to read or to write; none of them to ask: an \
+         MPI_Test now and then does the same, or a send that comes first.",
     );
     if all.iter().take(top).any(differs) {
         text += "* of some pairs of ranks another: --json has each pair\n";
