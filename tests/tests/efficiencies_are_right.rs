@@ -273,6 +273,15 @@ fn each_phase_has_efficiencies_and_a_gate_holds_them() {
     }
 }
 
+/// What `mel analyze` finds in a traced run of two ranks, with the lines of calls.
+fn analysed(mpi: &Mpi, program: &Path, output: &Path) -> Value {
+    let job = Job::new(mpi, 2, program).patient().current_dir(output.parent().unwrap());
+    let options = ["--trace", "--callsites", "-o"].map(std::ffi::OsStr::new);
+    let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
+    run.expect(run.code == Some(0), mpi.name);
+    said("analyze", output)
+}
+
 #[test]
 fn what_is_hidden_behind_work_is_told_by_line() {
     // Line, work, what is waited, in seconds of 20 steps.
@@ -288,11 +297,7 @@ fn what_is_hidden_behind_work_is_told_by_line() {
         in_time(mpi.name, || {
             let directory = fresh_dir();
             let output = directory.path().join("run");
-            let job = Job::new(mpi, 2, &program).patient().current_dir(directory.path());
-            let options = ["--trace", "--callsites", "-o"].map(std::ffi::OsStr::new);
-            let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
-            run.expect(run.code == Some(0), mpi.name);
-            let found = said("analyze", &output);
+            let found = analysed(mpi, &program, &output);
             let overlap = found["overlap"].as_array().ok_or("nothing overlaps")?;
             if overlap.len() != planted.len() {
                 return Err(format!("{overlap:?}"));
@@ -344,11 +349,7 @@ fn the_protocol_that_suits_long_messages_is_told_by_line() {
         in_time(mpi.name, || {
             let directory = fresh_dir();
             let output = directory.path().join("run");
-            let job = Job::new(mpi, 2, &program).patient().current_dir(directory.path());
-            let options = ["--trace", "--callsites", "-o"].map(std::ffi::OsStr::new);
-            let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
-            run.expect(run.code == Some(0), mpi.name);
-            let found = said("analyze", &output);
+            let found = analysed(mpi, &program, &output);
             let protocols = found["rendezvous"].as_array().ok_or("no long messages")?;
             if protocols.len() != planted.len() {
                 return Err(format!("{protocols:?}"));

@@ -212,7 +212,7 @@ impl Waiting {
         longer
     }
 
-    /// The part of how much longer it waits that is that of a message which would let it wait so much longer alone, in seconds.
+    /// A message's part of how much longer the call waits, in seconds; alone, the message would let it wait so much `longer`.
     fn part(&self, place: usize, longer: u64) -> f64 {
         let whole = (self.late[place] - self.soon) as f64;
         if longer == 0 { 0.0 } else { whole * longer as f64 / self.sums[place] as f64 * 1e-9 }

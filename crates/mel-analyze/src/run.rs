@@ -51,7 +51,7 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let gaps = logs.iter().any(|log| log.definitions.phases);
     let shared = Shared { timeline: &timeline, names: &names, epsilon: epsilon.max(1), gaps };
     // Of several threads of a rank it is not known which one needs what; nor where calls are missing, or counting was stopped.
-    let has_all = run.filters().is_empty() && run.lost() == 0 && run.incomplete().is_empty();
+    let has_all = run.has_all();
     let is_whole = logs.iter().all(is_single) && !gaps && has_all;
     let pass = |follows, tick: &(dyn Fn(u64) + Sync)| {
         let is_first = !matches!(follows, Follows::WhatIf(..));

@@ -142,6 +142,11 @@ impl Run {
         self.ranks.iter().map(RankLog::dropped_total).sum()
     }
 
+    /// Whether it has all calls: none were left out, are lost, or in a log that lacks its end.
+    pub fn has_all(&self) -> bool {
+        self.filters().is_empty() && self.lost() == 0 && self.incomplete().is_empty()
+    }
+
     /// What the user wanted to be recorded, if not everything: mostly the same on all ranks.
     pub fn filters(&self) -> BTreeSet<&str> {
         let filters = self.ranks.iter().map(|log| log.definitions.filtered.as_str());

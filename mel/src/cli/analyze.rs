@@ -154,8 +154,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(code);
     }
-    let lacks_calls = !run.filters().is_empty() || run.lost() > 0 || !run.incomplete().is_empty();
-    let mut text = if lacks_calls && (args.overlap || args.rendezvous) {
+    let mut text = if !run.has_all() && (args.overlap || args.rendezvous) {
         wrapped(
             "",
             "Not known: the trace lacks calls. Record all of them: mel run --trace without --only-calls and --no-calls.",
