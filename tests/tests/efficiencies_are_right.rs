@@ -184,7 +184,7 @@ fn the_path_is_where_the_work_is_that_all_wait_for() {
 }
 
 #[test]
-fn a_trace_says_of_each_phase_what_a_perfect_network_would_leave() {
+fn a_trace_says_of_each_phase_and_region_what_a_perfect_network_would_leave() {
     for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
         let directory = fresh_dir();
         let output = directory.path().join("run").display().to_string();
@@ -195,17 +195,23 @@ fn a_trace_says_of_each_phase_what_a_perfect_network_would_leave() {
             let run = job.under_mel(["--trace", "--callsites", "-o", output.as_str(), "--force"]).run();
             run.expect(run.code == Some(0), mpi.name);
             // In the first half they work in turn, 60 ms in each step, and each of them 120 in four; then all 40.
-            let planted = [("3", [1.0, 0.5, 0.5, 1.0]), ("4", [1.0, 1.0, 1.0, 1.0])];
+            let planted = [
+                ("phase", "3", [1.0, 0.5, 0.5, 1.0]),
+                ("phase", "4", [1.0, 1.0, 1.0, 1.0]),
+                ("region", "steps", [1.0, 0.7, 0.7, 1.0]),
+                ("region", "steps/in turn", [1.0, 0.5, 0.5, 1.0]),
+                ("region", "steps/together", [1.0, 1.0, 1.0, 1.0]),
+            ];
             let keys = ["load_balance", "communication_efficiency", "serialisation", "transfer"];
             for command in ["analyze", "report"] {
                 let said = said(command, Path::new(&output));
-                for (name, shares) in planted {
-                    let phases = said["efficiency"]["phases"].as_array().ok_or("no phases")?;
-                    let is_it = |of: &&Value| match &of["phase"] {
+                for (kind, name, shares) in planted {
+                    let parts = said["efficiency"][format!("{kind}s")].as_array().ok_or("no parts")?;
+                    let is_it = |of: &&Value| match &of[kind] {
                         Value::String(known) => known == name,
                         place => said["phases"][place.as_u64().unwrap_or(99) as usize] == name,
                     };
-                    let of = phases.iter().find(is_it).ok_or_else(|| format!("no {name}: {said}"))?;
+                    let of = parts.iter().find(is_it).ok_or_else(|| format!("no {name}: {said}"))?;
                     let planted: Vec<(&str, f64)> = keys.into_iter().zip(shares).collect();
                     are_near(of, &planted)?;
                     assert_eq!(of["ideal_basis"], "exact", "{of}");
@@ -213,7 +219,10 @@ fn a_trace_says_of_each_phase_what_a_perfect_network_would_leave() {
             }
             let text = Command::new(mel()).arg("analyze").arg(&output).output().expect("mel starts");
             let text = String::from_utf8_lossy(&text.stdout).into_owned();
-            assert!(text.contains("efficiencies of phases"), "{text}");
+            assert!(
+                text.contains("efficiencies of phases") && text.contains("efficiencies of regions"),
+                "{text}"
+            );
             Ok(())
         });
     }

@@ -23,6 +23,8 @@ fn measure(mpi: &Mpi, options: &[&str], kinds: &[&str], scratch: &Path) -> BTree
     // A sample that comes meanwhile costs as much as hundreds of calls.
     let run = Job::new(mpi, 1, "valgrind")
         .env("MEL_SAMPLE", "0")
+        // The C library joins freed pieces of memory when it comes to that, thousands at once, for a call that happens to free one.
+        .env("GLIBC_TUNABLES", "glibc.malloc.mxfast=0")
         .under_mel(options)
         .args(&valgrind[1..])
         .args([executable.as_os_str(), scratch.as_os_str()])

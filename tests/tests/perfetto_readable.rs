@@ -50,6 +50,23 @@ fn operations_on_windows_and_epochs_are_slices() {
 
 #[test]
 #[ignore = "slow"]
+fn regions_of_the_program_are_slices() {
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else { return };
+    let mpi = &Mpi::all()[0];
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+    let run = Job::new(mpi, 4, compile_special(mpi, "regions_in_time")).patient().under_mel(options).run();
+    run.expect(run.code == Some(0), mpi.name);
+    let read = read(&prefix, &output);
+    assert_eq!(read["faults"], Value::Array(Vec::new()), "{read}");
+    for (region, times) in [("main", 4), ("step", 40), ("assemble", 40), ("output", 4)] {
+        assert_eq!(read["slices"][format!("regions: {region}")], times, "{read}");
+    }
+}
+
+#[test]
+#[ignore = "slow"]
 fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_together() {
     let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else { return };
     for mpi in &Mpi::all() {

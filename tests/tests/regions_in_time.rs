@@ -1,11 +1,13 @@
 //! A program names its regions, and each has its time and its efficiencies, with what lies in it, without any option.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::docs::is_shown;
 use mel_tests::profile::Profile;
+use mel_tests::trace::Trace;
 use mel_tests::verdict::TRIES;
 use mel_tests::{Job, Mpi, compile_special, marked_sentences};
 use serde_json::Value;
@@ -99,6 +101,42 @@ fn each_region_has_its_efficiencies() {
             break;
         }
         assert!(wrong.len() < TRIES, "{}: {wrong:#?}", mpi.name);
+    }
+}
+
+/// A trace has the regions that each thread is in, around the calls that lie in them, whether or not there is a profile.
+#[test]
+fn a_trace_has_the_regions_that_calls_lie_in() {
+    for mpi in &Mpi::all() {
+        for options in
+            [&["--trace"][..], &["--trace", "--profile", "none"], &["--trace", "--only-calls", "MPI_Barrier"]]
+        {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let options = options.iter().map(OsStr::new).chain(["-o".as_ref(), output.as_os_str()]);
+            let run =
+                Job::new(mpi, 4, compile_special(mpi, "regions_in_time")).patient().under_mel(options).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let trace = Trace::read(&output);
+            assert_eq!(trace.disorder(), None, "{}", mpi.name);
+            let enters = trace.enters();
+            for (region, times) in
+                [("main", 4), ("step", 40), ("assemble", 40), ("exchange", 40), ("output", 4)]
+            {
+                assert_eq!(enters.get(region), Some(&times), "{}: {region}: {enters:?}", mpi.name);
+            }
+            let of_rank: Vec<&str> =
+                trace.entered_with(0, "").into_iter().map(|(region, _)| region).collect();
+            let place = |wanted: &str| of_rank.iter().position(|region| *region == wanted);
+            let order = ["MPI_Init", "main", "step", "assemble", "exchange", "MPI_Barrier"].map(place);
+            // Of a filtered trace MPI_Init is there all the same.
+            assert!(order.is_sorted() && order[0].is_some(), "{}: {of_rank:?}", mpi.name);
+            let mut convert = Command::new(mel());
+            let text =
+                convert.args(["convert", "--text", "--calls"]).arg(&output).output().expect("mel starts");
+            let text = String::from_utf8_lossy(&text.stdout).into_owned();
+            assert_eq!(text.matches("region 'main/step/assemble'").count(), 40, "{}", mpi.name);
+        }
     }
 }
 

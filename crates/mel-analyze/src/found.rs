@@ -82,7 +82,9 @@ pub struct Found {
     /// Ranks that idle by design: what they wait is not lost.
     idle: BTreeSet<u32>,
     /// By rank: since when it is in which phase, in the order of time.
-    phases: FxHashMap<u32, Vec<Change>>,
+    pub phases: FxHashMap<u32, Vec<Change>>,
+    /// The same of regions of the program.
+    pub regions: FxHashMap<u32, Vec<Change>>,
     /// How many times are in [`Sum::removed`] of all.
     removed: usize,
 }
@@ -127,21 +129,11 @@ impl Found {
         Found { idle: idle.clone(), ..Found::default() }
     }
 
-    /// A rank goes into another phase.
-    pub fn enter_phase(&mut self, rank: u32, change: Change) {
-        self.phases.entry(rank).or_default().push(change);
-    }
-
-    /// By rank: since when it is in which phase, in the order of time.
-    pub fn phases(&self) -> &FxHashMap<u32, Vec<Change>> {
-        &self.phases
-    }
-
     /// The phase that a rank was in at a time.
     fn phase(&self, rank: u32, time: u64) -> Option<u32> {
         let phases = self.phases.get(&rank)?;
         let next = phases.partition_point(|change| change.time <= time);
-        phases.get(next.checked_sub(1)?)?.phase
+        phases.get(next.checked_sub(1)?)?.place
     }
 
     /// Adds a part of a loss, due to this cause and its call, and without these times of a rank nothing would have been lost.

@@ -259,7 +259,8 @@ impl<'a> Judge<'a> {
                     checks.chooses(rank);
                 }
             }
-            Step::Phase(rank, change) => self.found.enter_phase(rank, change),
+            Step::Phase(rank, change) => self.found.phases.entry(rank).or_default().push(change),
+            Step::Region(rank, change) => self.found.regions.entry(rank).or_default().push(change),
             Step::InMpi(call) => self.event(call.end, What::InMpi(call)),
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
             Step::Noticed(rank, noticed) => {

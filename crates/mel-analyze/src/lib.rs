@@ -13,7 +13,7 @@
 //! - [`by_hand`]: collective operations that are made of messages between two.
 //! - [`checks`]: mistakes that did no harm.
 //! - [`did`]: what a rank did while others waited for it.
-//! - `in_phases`: how well the ranks are used in each phase.
+//! - `in_parts`: how well the ranks are used in each phase and region.
 //! - [`sent`]: who sends to whom from which call site.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
@@ -24,7 +24,7 @@ pub mod by_hand;
 pub mod checks;
 pub mod did;
 pub mod found;
-mod in_phases;
+mod in_parts;
 pub mod judge;
 pub mod model;
 pub mod names;

@@ -168,13 +168,14 @@ pub enum OnWindow {
     },
 }
 
-/// A rank is in another phase from a time on.
+/// A rank is in another phase, or in another region, from a time on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// Since when.
     pub time: u64,
-    /// The phase, a place in [`Names::phases`](crate::names::Names::phases), or [`STOPPED`](Change::STOPPED); none is what has no name.
-    pub phase: Option<u32>,
+    /// The phase, a place in [`Names::phases`](crate::names::Names::phases), or [`STOPPED`](Change::STOPPED), or the region, a place in
+    /// [`Names::regions`](crate::names::Names::regions); none is what has no name.
+    pub place: Option<u32>,
     /// How long the rank was outside of MPI until then.
     pub computed: u64,
 }
@@ -203,6 +204,8 @@ pub enum Step {
     Chooses(u32),
     /// The rank goes into another phase.
     Phase(u32, Change),
+    /// The thread of the rank that calls MPI goes into another region.
+    Region(u32, Change),
     /// The rank enters `MPI_Finalize`.
     Finalizes(Call),
     /// The rank was in no MPI call, from the first time until it made this call.

@@ -83,6 +83,9 @@ pub struct Names {
     pub windows: Vec<Processes>,
     /// Phases that the program has named.
     pub phases: Vec<String>,
+    /// The paths of the regions that it has named.
+    pub regions: Vec<String>,
+    regions_by_path: FxHashMap<String, u32>,
     /// Ranks that idle by design, as the user says.
     pub idle: BTreeSet<u32>,
     sites: Mutex<Sites>,
@@ -96,6 +99,23 @@ struct Sites {
 }
 
 impl Names {
+    /// The regions of this path and those that it lies in are known.
+    fn add_region(&mut self, path: &str) {
+        if path.is_empty() || self.regions_by_path.contains_key(path) {
+            return;
+        }
+        if let Some(end) = path.rfind('/') {
+            self.add_region(&path[..end]);
+        }
+        self.regions_by_path.insert(path.to_owned(), self.regions.len() as u32);
+        self.regions.push(path.to_owned());
+    }
+
+    /// The region of this path.
+    pub fn region(&self, path: &str) -> Option<u32> {
+        self.regions_by_path.get(path).copied()
+    }
+
     /// The names in these logs, and what the numbers of each log stand for.
     pub fn of(logs: &[RankLog]) -> (Names, Vec<Local>) {
         let mut names = Names::default();
@@ -133,6 +153,9 @@ impl Names {
                     names.phases.len() - 1
                 });
                 local.phases.insert(*number, known as u32);
+            }
+            for path in log.definitions.regions.values() {
+                names.add_region(path);
             }
             if log.definitions.idle {
                 names.idle.insert(log.info.rank);

@@ -610,6 +610,18 @@ pub fn is_single(log: &RankLog) -> bool {
     log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Calls).count() <= 1
 }
 
+impl Maker<'_> {
+    /// The rank goes elsewhere at this time.
+    fn goes(&self, ticks: u64, place: Option<u32>) -> Change {
+        let time = self.nanos(ticks);
+        // The call that changes it is not over, and takes no time until then. Of what lies between two tests that poll it is not known yet
+        // whether it counts: it belongs to what comes.
+        let counts = self.started.is_some() && self.finalized.is_none() && !self.polls;
+        let since_last = if counts { time.saturating_sub(self.last) } else { 0 };
+        Change { time, place, computed: self.computed + since_last }
+    }
+}
+
 impl Visitor for Maker<'_> {
     fn call(&mut self, span: &CallSpan<'_>) {
         let mut call = self.call_of(span);
@@ -658,13 +670,13 @@ impl Visitor for Maker<'_> {
     fn phase(&mut self, ticks: u64, number: u16) {
         let phase =
             if number == STOPPED { Some(Change::STOPPED) } else { self.local.phases.get(&number).copied() };
-        let time = self.nanos(ticks);
-        // The call that changes it is not over, and takes no time until then. Of what lies between two tests that poll it is not known yet
-        // whether it counts: it belongs to what comes.
-        let counts = self.started.is_some() && self.finalized.is_none() && !self.polls;
-        let since_last = if counts { time.saturating_sub(self.last) } else { 0 };
-        let change = Change { time, phase, computed: self.computed + since_last };
+        let change = self.goes(ticks, phase);
         self.steps.push(Step::Phase(self.rank, change));
+    }
+
+    fn in_region(&mut self, _: u32, ticks: u64, path: &str) {
+        let change = self.goes(ticks, self.shared.names.region(path));
+        self.steps.push(Step::Region(self.rank, change));
     }
 
     fn region(&mut self, region: &Region<'_>) {

@@ -51,6 +51,8 @@ pub struct Analysis {
     /// The same of each phase, by its name, which is empty for what belongs to none; nothing where no phase is named, and where the trace is too
     /// long to be kept.
     pub phases: Vec<(String, Efficiency)>,
+    /// The same of each region of the program, by its path.
+    pub regions: Vec<(String, Efficiency)>,
     /// Mistakes that did no harm in this run.
     pub remarks: Vec<Remark>,
     /// How much of nonblocking messages was hidden behind work.

@@ -9,7 +9,7 @@ use mel_convert::types::Types;
 use mel_log::RankLog;
 use mel_verdict::replay::{CriticalPath, Paths, WhatIf};
 
-use crate::in_phases;
+use crate::in_parts;
 use crate::judge::{Follows, Judge};
 use crate::model::{Change, Step};
 use crate::names::{Local, Names};
@@ -72,8 +72,8 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let follows =
         if is_whole { Follows::Paths(Paths::default(), Some(Box::default())) } else { Follows::Nothing };
     let ((found, follows), spans) = pass(follows, tick);
-    let phases = found.phases().clone();
-    let stops = |changes: &Vec<Change>| changes.iter().any(|of| of.phase == Some(Change::STOPPED));
+    let (phases, regions) = (found.phases.clone(), found.regions.clone());
+    let stops = |changes: &Vec<Change>| changes.iter().any(|of| of.place == Some(Change::STOPPED));
     let counts_all = !phases.values().any(stops);
     let mut losses = Losses::of(&names, logs, found, &spans);
     if !has_all {
@@ -92,10 +92,11 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let (keys, supposed): (Vec<_>, Vec<_>) = losses.suppositions().into_iter().unzip();
     let mut on_path = OnPath::new(computed.path.as_ref().unwrap_or(&CriticalPath::default()));
     let is_sure = computed.path.is_some();
-    let mut of_phases = Vec::new();
+    let (mut of_phases, mut of_regions) = (Vec::new(), Vec::new());
     if let Some(recorded) = recorded {
         if is_sure {
-            of_phases = in_phases::efficiencies(&names, &phases, &recorded, &spans);
+            of_phases = in_parts::of_phases(&names, &phases, &recorded, &spans);
+            of_regions = in_parts::of_regions(&names, &regions, &recorded, &spans);
         }
         losses.won(keys.into_iter().zip(recorded.replay.won(supposed)), is_sure);
         recorded.outside.iter().for_each(|(since, call)| on_path.outside(call, *since));
@@ -110,7 +111,7 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
         };
     }
     let analysis = losses.analysis(&names, logs.len(), &spans, Some((computed, on_path)));
-    Analysis { phases: of_phases, ..analysis }
+    Analysis { phases: of_phases, regions: of_regions, ..analysis }
 }
 
 /// How far the clocks of two ranks may be apart: those of one host are one.

@@ -44,7 +44,7 @@ pub fn by_site(run: &Run, profile: Profile, tick: &(dyn Fn(u64) + Sync)) -> Prof
                     let rank = side.call.rank;
                     let of_rank = changes.get(&rank).map_or(&[][..], |changes| changes);
                     let next = of_rank.partition_point(|change| change.time <= side.call.begin);
-                    let phase = next.checked_sub(1).and_then(|place| of_rank[place].phase);
+                    let phase = next.checked_sub(1).and_then(|place| of_rank[place].place);
                     let key = Key {
                         rank,
                         site: side.call.site,

@@ -27,6 +27,8 @@ pub enum Content {
     Recording(Switch),
     /// The process enters the phase of this number.
     Phase(u16),
+    /// The thread is in the region of the program of this number from now on.
+    Region(u16),
     /// There were messages while recording was off.
     UnseenMessages(UnseenMessages),
     /// There were events while recording was off.
@@ -156,6 +158,7 @@ impl Content {
             kind::COLLECTIVE => return Content::Collective(Collective::from_payload(payload)),
             kind::RECORDING => return Content::Recording(Switch::from_payload(payload)),
             kind::PHASE => return Content::Phase(u16_at(payload, 0)),
+            kind::REGION => return Content::Region(u16_at(payload, 0)),
             kind::UNSEEN_MESSAGES => return Content::UnseenMessages(UnseenMessages::from_payload(payload)),
             kind::UNSEEN_EVENTS => return Content::UnseenEvents(UnseenEvents::from_payload(payload)),
             kind::WORKED => return Content::Worked,

@@ -44,6 +44,8 @@ pub enum Fact<'a> {
     Recording(Switch),
     /// The process enters the phase of this number.
     Phase(u16),
+    /// The thread is in the region of the program of this path from now on; empty for none.
+    Region(&'a str),
     /// Recording is on again, and this is how long a queue is, which may have changed meanwhile.
     LengthAfterPause {
         /// The place of the queue among [`Types::queues`].
@@ -190,6 +192,9 @@ impl<'a, 't> Facts<'a, 't> {
                 Fact::Nothing
             }
             Content::Phase(number) => Fact::Phase(number),
+            Content::Region(number) => {
+                Fact::Region(self.definitions.regions.get(&number).map_or("", String::as_str))
+            }
             Content::Worked => Fact::Worked,
             Content::Noted(noted) => Fact::Noted(noted),
             Content::Sample(sample) => Fact::Sample(sample),

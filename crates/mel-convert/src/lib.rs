@@ -22,6 +22,7 @@ pub mod callsites;
 pub mod content;
 mod debug_info;
 pub mod facts;
+pub mod nested;
 pub mod one_sided;
 pub mod otf2;
 pub mod partners;

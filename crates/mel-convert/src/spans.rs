@@ -5,6 +5,8 @@
 //! which are visitors. An OTF2 archive has events in the order of time, not spans in the order of their ends: it is made of
 //! facts.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use super::content::{Noted, RequestStep, WindowStep, partners};
@@ -98,6 +100,8 @@ pub trait Visitor {
     fn pause(&mut self, _: (u64, u64)) {}
     /// The process enters the phase of this number at this tick.
     fn phase(&mut self, _ticks: u64, _number: u16) {}
+    /// The thread is in the region of the program of this path from this tick on; an empty one for none.
+    fn in_region(&mut self, _thread: u32, _ticks: u64, _path: &str) {}
     /// Recording is on again: how long a queue is on a communicator, which may have changed meanwhile.
     fn length_after_pause(&mut self, _time: u64, _queue: Queue<'_>, _: Length) {}
     /// A variable had a value at this tick.
@@ -153,6 +157,8 @@ struct State<'a> {
     calls: FxHashMap<u32, Calls>,
     /// By stream.
     regions: FxHashMap<u32, Vec<OpenRegion<'a>>>,
+    /// Threads that are in regions of the program.
+    in_regions: BTreeSet<u32>,
     /// Since when recording is off.
     paused: Option<u64>,
     last: u64,
@@ -221,6 +227,14 @@ impl<'a> State<'a> {
             }
             Fact::Window(window, fact) => self.window((stream, window), fact, visitor),
             Fact::Phase(number) => visitor.phase(time, number),
+            Fact::Region(path) => {
+                if path.is_empty() {
+                    self.in_regions.remove(&thread);
+                } else {
+                    self.in_regions.insert(thread);
+                }
+                visitor.in_region(thread, time, path);
+            }
             Fact::Recording(Switch { on: false, .. }) => self.paused = Some(time),
             Fact::Recording(_) => {
                 if let Some(since) = self.paused.take() {
@@ -313,6 +327,9 @@ impl<'a> State<'a> {
             for region in open {
                 visitor.region(&region.until(*stream, self.last));
             }
+        }
+        for thread in self.in_regions {
+            visitor.in_region(thread, self.last, "");
         }
     }
 }

@@ -150,6 +150,10 @@ fn write_record(
             let phase = log.definitions.phase_names.get(&number);
             writeln!(out, " phase '{}'", name(phase.map_or("", String::as_str)))
         }
+        Content::Region(number) => {
+            let region = log.definitions.regions.get(&number);
+            writeln!(out, " region '{}'", name(region.map_or("", String::as_str)))
+        }
         Content::UnseenMessages(UnseenMessages { peer, tag, sent, received }) => writeln!(
             out,
             " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"

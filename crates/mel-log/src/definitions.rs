@@ -486,6 +486,8 @@ pub struct Definitions {
     pub phases: bool,
     /// Phases that the program has named, by number.
     pub phase_names: BTreeMap<u16, String>,
+    /// Regions of the program, by number: `a/b/c`.
+    pub regions: BTreeMap<u16, String>,
     /// Whether the process idles by design, as the user says.
     pub idle: bool,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
@@ -549,7 +551,6 @@ impl Definitions {
             | Definition::Processors { .. }
             | Definition::Scheduled { .. }
             | Definition::Resources { .. }
-            | Definition::Region { .. }
             | Definition::Attributed { .. }
             | Definition::CommunicatorMade { .. }
             | Definition::Told { .. }
@@ -587,6 +588,9 @@ impl Definitions {
             Definition::Phases {} => self.phases = true,
             Definition::Phase { number, name } => {
                 self.phase_names.insert(number, name);
+            }
+            Definition::Region { number, path } => {
+                self.regions.insert(number, path);
             }
             Definition::Idle {} => self.idle = true,
             Definition::Function { number, name } => {

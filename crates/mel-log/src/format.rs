@@ -184,6 +184,8 @@ pub mod kind {
     pub const WORKED: u16 = 39;
     /// The process enters a phase that the program has named: its number `u16`, 0 for none. In the stream of the thread that has named it.
     pub const PHASE: u16 = 40;
+    /// The thread is in this region of the program from now on: its number `u16`, 0 for none.
+    pub const REGION: u16 = 45;
     /// Under `mel run --check`, what the call under way sends, receives and computes: [`Described`](super::Described).
     pub const DESCRIBED: u16 = 41;
     /// Under `mel run --check`, in the call that completes the first of two operations whose buffers overlapped: [`Overlap`](super::Overlap).
@@ -552,6 +554,7 @@ mod tests {
             (kind::COLLECTIVE_COMPLETE, "collective operation with a request is complete"),
             (kind::CONTINUATION, "20 more bytes"),
             (kind::PHASE, "enters a phase"),
+            (kind::REGION, "in this region"),
             (kind::CALLSITE, "is called from"),
             (kind::UNSEEN_MESSAGES, "messages went unseen"),
             (kind::UNSEEN_EVENTS, "events went unseen"),

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::of_run::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
-use mel_log::profile::efficiency::OfPhase;
+use mel_log::profile::efficiency::{OfPhase, OfRegion};
 use mel_log::profile::text::efficiency::{Parts, parts};
 use mel_log::profile::text::layout::{percent, table, wrapped};
 use mel_log::profile::text::verdict::sentence;
@@ -112,10 +112,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             whole: &'a Efficiency,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             phases: Vec<InPhase<'a>>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            regions: Vec<InRegion<'a>>,
         }
         #[derive(Serialize)]
         struct InPhase<'a> {
             phase: &'a str,
+            #[serde(flatten)]
+            of: &'a Efficiency,
+        }
+        #[derive(Serialize)]
+        struct InRegion<'a> {
+            region: &'a str,
             #[serde(flatten)]
             of: &'a Efficiency,
         }
@@ -143,6 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             efficiency: analysis.efficiency.as_ref().map(|whole| Exact {
                 whole,
                 phases: analysis.phases.iter().map(|(phase, of)| InPhase { phase, of }).collect(),
+                regions: analysis.regions.iter().map(|(region, of)| InRegion { region, of }).collect(),
             }),
             critical_path: &analysis.critical_path,
             overlap: &analysis.overlap,
@@ -284,10 +293,11 @@ fn protocols(all: &[Rendezvous], longer_than: u64, top: usize) -> String {
 }
 
 /// A line for each phase.
-fn of_phases(phases: &[(String, Efficiency)]) -> String {
+fn of_parts(phases: &[(String, Efficiency)], regions: &[(String, Efficiency)]) -> String {
     let (names, of): (Vec<String>, Vec<Efficiency>) = phases.iter().cloned().unzip();
     let phases = (0..).zip(of).map(|(phase, of)| OfPhase { phase, of }).collect();
-    let all = Efficiencies { phases, ..Efficiencies::default() };
+    let regions = regions.iter().map(|(region, of)| OfRegion { region: region.clone(), of: of.clone() });
+    let all = Efficiencies { phases, regions: regions.collect(), ..Efficiencies::default() };
     parts(&all, &names).iter().map(Parts::table).collect()
 }
 
@@ -303,7 +313,7 @@ fn told(analysis: &Analysis, top: usize) -> String {
     text.extend(efficiency.as_ref().map(|of| wrapped("", &sentence(&in_words(of)))));
     text.extend(critical_path.as_ref().map(|path| wrapped("", &path.sentence())));
     if efficiency.is_some() {
-        text += &of_phases(&analysis.phases);
+        text += &of_parts(&analysis.phases, &analysis.regions);
     }
     let worth = verdict.iter().filter(|finding| finding.share >= LEAST_SHARE);
     let shown: Vec<&Finding> = worth.clone().take(top).collect();

@@ -299,6 +299,8 @@ table! {
         communicator: TextOrNone,
         /// The phase of the program in which it began; empty where that has no name.
         phase: Text,
+        /// The region of the program that its thread was in: `a/b/c`; empty where that is none.
+        region: Text,
         begin_s: Real in "s",
         duration_s: Real in "s",
         /// Calls of the same thread that it lies in.
@@ -344,6 +346,7 @@ table! {
         function: Text,
         site: TextOrNone,
         phase: Text,
+        region: Text,
         /// In the communicator, or in the remote group of an intercommunicator.
         root: NumberOrNone,
         bytes_sent: Count in "B",

@@ -46,6 +46,9 @@ pub(super) struct Rank<'a, 'p> {
     received: Name,
     /// The latest phases, with the ticks at which they began.
     phases: VecDeque<(u64, Name)>,
+    none: Name,
+    /// The region of the program that each thread is in.
+    regions: FxHashMap<u32, Name>,
 }
 
 impl<'a, 'p> Rank<'a, 'p> {
@@ -70,6 +73,8 @@ impl<'a, 'p> Rank<'a, 'p> {
             sent,
             received,
             phases: VecDeque::from([(0, none)]),
+            none,
+            regions: FxHashMap::default(),
         }
     }
 
@@ -154,6 +159,7 @@ impl Visitor for Rank<'_, '_> {
         let (function, site) = (self.function(call.function), self.site(call.returns_to));
         let (begin_s, duration_s) = self.span(call.ticks);
         let (thread, phase) = (whole(call.thread), self.phase_at(call.ticks.0));
+        let region = self.regions.get(&call.thread).copied().unwrap_or(self.none);
         let [mut sent, mut received] = [0u64; 2];
         for message in call.messages {
             let sum = if message.sent { &mut sent } else { &mut received };
@@ -175,6 +181,7 @@ impl Visitor for Rank<'_, '_> {
                 function,
                 site,
                 phase,
+                region,
                 root: Some(moved.root).filter(|root| *root >= 0),
                 bytes_sent: large(moved.sent),
                 bytes_received: large(moved.received),
@@ -191,6 +198,7 @@ impl Visitor for Rank<'_, '_> {
             site,
             communicator,
             phase,
+            region,
             begin_s,
             duration_s,
             depth: i32::try_from(call.depth).unwrap_or(i32::MAX),
@@ -233,6 +241,11 @@ impl Visitor for Rank<'_, '_> {
             self.phases.pop_front();
         }
         self.phases.push_back((ticks, name));
+    }
+
+    fn in_region(&mut self, thread: u32, _: u64, path: &str) {
+        let name = self.part.names.number(path);
+        self.regions.insert(thread, name);
     }
 
     fn sample(&mut self, ticks: u64, sample: &Sample) {

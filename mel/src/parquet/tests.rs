@@ -54,6 +54,7 @@ fn write_log(directory: &Path, rank: u32) {
         remote: None,
     });
     define(Definition::Phase { number: 1, name: "solve".into() });
+    define(Definition::Region { number: 4, path: "main/step".into() });
     let (mut calls, mut events) =
         (log.stream(StreamKind::Calls, 0, None), log.stream(StreamKind::Events, 0, None));
     let mut samples = log.stream(StreamKind::Samples, 0, None);
@@ -63,6 +64,7 @@ fn write_log(directory: &Path, rank: u32) {
         let at = 1000 + 1000 * round + u64::from(rank);
         if round == rounds / 2 {
             calls.append(at, kind::PHASE, NO_OBJECT, &1u16.to_le_bytes());
+            calls.append(at, kind::REGION, NO_OBJECT, &4u16.to_le_bytes());
         }
         let message = Message { peer: 1, tag: 7, bytes: 8 * round, request: 0 };
         calls.append(at, kind::ENTER, NO_OBJECT, &enter(0));
@@ -152,6 +154,7 @@ fn rows_have_what_the_log_says() {
             ("site", Field::Null),
             ("communicator", text("backwards")),
             ("phase", text("solve")),
+            ("region", text("main/step")),
             ("begin_s", Field::Double((200_000.0 + 1.0 + 60.0) / 1e9)),
             ("duration_s", Field::Double(30.0 / 1e9)),
             ("depth", Field::Int(0)),
@@ -162,7 +165,12 @@ fn rows_have_what_the_log_says() {
     of(
         "calls",
         2,
-        &[("phase", text("")), ("bytes_sent", Field::Long(100)), ("bytes_received", Field::Long(10))],
+        &[
+            ("phase", text("")),
+            ("region", text("")),
+            ("bytes_sent", Field::Long(100)),
+            ("bytes_received", Field::Long(10)),
+        ],
     );
     // Rank 1 of the communicator is the last but one of the world.
     let message = (2 * (ROUNDS + 200)) as usize;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a process per rank | its log |
 //! | a thread per thread, with slices | calls; their messages and operations on windows as annotations |
+//! | a track `regions` per thread, with slices | regions of the program |
 //! | a track `searches` per stream, with slices | searches of the queues, with their elements |
 //! | counters | the lengths of the queues, where insertions and removals were logged |
 //! | counters | variables that were sampled, one for each object and element ([`samples`]) |
@@ -37,6 +38,7 @@ use self::proto::{
 use crate::in_order::in_order;
 use mel_convert::callsites::CallSites;
 use mel_convert::facts::MessageFact;
+use mel_convert::nested::{self, Nested};
 use mel_convert::one_sided::{EPOCHS, EpochSpan, OPERATIONS, OperationInCall, OperationSpan};
 use mel_convert::partners::Recorded;
 use mel_convert::queues::Length;
@@ -120,6 +122,7 @@ fn write_on(
             sites: CallSites::default(),
             flows: Flows::of(log, recorded.as_ref()),
             tracks: BTreeMap::new(),
+            regions: BTreeMap::new(),
             lanes: [Lanes::new(MOST_TRACKS), Lanes::new(MOST_TRACKS)],
             titles: log.definitions.variable_titles(),
             summary: Summary::default(),
@@ -146,6 +149,7 @@ fn process_number(rank: u32) -> i32 {
 /// The tracks of a rank, in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Track {
+    Regions(u32),
     Calls(u32),
     Recording,
     Searches(u32),
@@ -169,6 +173,8 @@ struct Writer<'a> {
     sites: CallSites,
     flows: Flows,
     tracks: BTreeMap<Track, u64>,
+    /// The regions that each thread is in.
+    regions: BTreeMap<u32, Nested<()>>,
     /// For epochs, and for operations.
     lanes: [Lanes; 2],
     /// What each variable is called that was sampled.
@@ -231,6 +237,8 @@ impl Writer<'_> {
             thread => format!("{what}, thread {thread}"),
         };
         let (name, order) = match track {
+            Track::Regions(0) => ("regions".to_owned(), -1),
+            Track::Regions(thread) => (format!("regions, thread {thread}"), -1),
             Track::Calls(0) => ("MPI calls".to_owned(), 0),
             Track::Calls(thread) => (format!("MPI calls, thread {thread}"), 0),
             Track::Recording => ("recording".to_owned(), 1),
@@ -445,6 +453,22 @@ impl Visitor for Writer<'_> {
         }
         let end = TrackEvent { track_uuid, ..TrackEvent::default() };
         Writer::event(self, call.ticks.1, Type::SliceEnd, end);
+    }
+
+    /// What begins at one tick stands in the trace in the order in which it lies in each other.
+    fn in_region(&mut self, thread: u32, ticks: u64, path: &str) {
+        let track_uuid = Some(self.track(Track::Regions(thread)));
+        let mut nested = self.regions.remove(&thread).unwrap_or_default();
+        while nested.leave(path).is_some() {
+            self.event(ticks, Type::SliceEnd, TrackEvent { track_uuid, ..TrackEvent::default() });
+        }
+        while let Some(entered) = nested.entered(path) {
+            nested.enter(entered, ());
+            let name_iid = Some(self.names.number(Kind::Event, nested::name(entered)));
+            let begin = TrackEvent { track_uuid, name_iid, ..TrackEvent::default() };
+            self.event(ticks, Type::SliceBegin, begin);
+        }
+        self.regions.insert(thread, nested);
     }
 
     fn lone_message(&mut self, thread: u32, ticks: u64, message: &MessageFact) {

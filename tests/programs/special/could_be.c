@@ -3,11 +3,13 @@
  *   all     MPI_Allreduce after the work; the second half of the steps is the phase "3"
  *   halo    messages to and from both neighbours after the work
  *   chain   each rank works when it has got something of the one before; the first one waits for the last at the end of a step
- *   parts   as turns in the first half of the steps, the phase "3"; then all work as long: the third time, the phase "4"
+ *   parts   as turns in the first half of the steps, the phase "3", the region "steps/in turn"; then all work as long: the third time, the
+ *           phase "4", the region "steps/together"
  *   turns   MPI_Allreduce after the work; in each step another rank works for the first time, the others for the second
  *
  * could_be WAY STEPS MS MS MS MS
  */
+#include "../../../include/mel.h"
 #include "../planted/planted.h"
 
 static double value = 1, sum;
@@ -55,8 +57,12 @@ int main(int argc, char **argv)
             const int first = step < steps / 2;
             if (step == 0 || step == steps / 2)
                 MPI_Pcontrol(first ? 3 : 4);
+            mel_region_begin("steps");
+            mel_region_begin(first ? "in turn" : "together");
             work(!first ? ms[2] : step % size == rank ? ms[0] : ms[1]);
             all();
+            mel_region_end(first ? "in turn" : "together");
+            mel_region_end("steps");
         } else if (strcmp(way, "chain") == 0) {
             chain(ms[rank]);
         } else if (strcmp(way, "turns") == 0) {

@@ -12,6 +12,7 @@ use super::windows::{Span, Windows};
 use super::{Conversion, ConvertError};
 use crate::content::RequestStep;
 use crate::facts::{Fact, MessageFact};
+use crate::nested::{self, Nested};
 use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 use mel_log::{Collective, Message, RankLog};
 
@@ -32,6 +33,8 @@ pub(super) struct Thread {
     pub(super) track: Track,
     /// Only what occurs is defined.
     regions: FxHashMap<u16, RegionRef>,
+    /// The regions of the program that it is in.
+    nested: Nested<RegionRef>,
     /// The function that was entered last, and the end of its collective operation.
     function: u16,
     collective: Option<Event<'static>>,
@@ -41,8 +44,8 @@ pub(super) struct Thread {
 
 impl Thread {
     pub(super) fn new(number: u32, track: Track) -> Self {
-        let (regions, collective, requested) = (FxHashMap::default(), None, None);
-        Thread { number, track, regions, function: 0, collective, requested }
+        let (regions, nested) = (FxHashMap::default(), Nested::default());
+        Thread { number, track, regions, nested, function: 0, collective: None, requested: None }
     }
 }
 
@@ -129,6 +132,7 @@ impl Conversion<'_> {
                 });
                 track.event(time, &event, waited.as_slice())
             }
+            Fact::Region(path) => self.turn_to(thread, path, time),
             Fact::Phase(_)
             | Fact::Recording(_)
             | Fact::LengthAfterPause { .. }
@@ -138,6 +142,22 @@ impl Conversion<'_> {
             | Fact::Sample(_)
             | Fact::Nothing => Ok(()),
         }
+    }
+}
+
+impl Conversion<'_> {
+    /// The thread is in the region of the program of this path from then on; in none where that is empty.
+    pub(super) fn turn_to(&mut self, thread: &mut Thread, path: &str, time: u64) -> Result<(), ConvertError> {
+        let Thread { track, nested, .. } = thread;
+        while let Some(region) = nested.leave(path) {
+            track.leave(time, region)?;
+        }
+        while let Some(entered) = nested.entered(path) {
+            let region = self.tables.program_region(self.archive.definitions_mut(), nested::name(entered));
+            nested.enter(entered, region);
+            track.enter(time, region, &[])?;
+        }
+        Ok(())
     }
 }
 

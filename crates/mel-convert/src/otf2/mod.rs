@@ -432,7 +432,10 @@ impl<'a> Conversion<'a> {
         }
         self.convert_epochs(log.info.rank, epochs)?;
         self.mark_losses((position, log), &lanes, (&threads, &streams, samples.as_ref()));
-        for thread in threads {
+        for mut thread in threads {
+            // What lasts longer than the log is not unfinished.
+            let end = thread.track.last().0;
+            self.turn_to(&mut thread, "", end)?;
             self.summary.add(thread.track.close()?);
         }
         for stream in streams {

@@ -19,6 +19,7 @@ pub(super) struct Tables {
     groups: FxHashMap<Vec<u32>, GroupRef>,
     functions: FxHashMap<String, RegionRef>,
     regions: FxHashMap<String, RegionRef>,
+    of_program: FxHashMap<String, RegionRef>,
     attributes: FxHashMap<(String, Type), AttributeRef>,
     metrics: FxHashMap<(String, String), MetricRef>,
     sampled: FxHashMap<(String, bool, bool), MetricRef>,
@@ -63,6 +64,14 @@ impl Tables {
         get_or(&mut self.functions, name, || {
             let role = roles::of(name);
             definitions.region(Region { name, role, paradigm: Paradigm::Mpi, ..Region::default() })
+        })
+    }
+
+    /// A region of the program of this name, wherever it lies.
+    pub(super) fn program_region(&mut self, definitions: &mut Definitions, name: &str) -> RegionRef {
+        get_or(&mut self.of_program, name, || {
+            let (role, paradigm) = (RegionRole::Code, Paradigm::User);
+            definitions.region(Region { name, role, paradigm, ..Region::default() })
         })
     }
 

@@ -3,7 +3,7 @@
 use mel_analyze::{Analysis, Options, analyze};
 use mel_convert::Run;
 use mel_log::StreamKind;
-use mel_log::profile::efficiency::OfPhase;
+use mel_log::profile::efficiency::{OfPhase, OfRegion};
 use mel_log::profile::{Efficiencies, Efficiency, Finding};
 use mel_verdict::findings::LEAST_SHARE;
 
@@ -29,7 +29,8 @@ fn is_whole(run: &Run) -> bool {
     run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty()
 }
 
-/// How well the ranks are used: as a whole trace has it, of the run and of its phases, which have these names; else as the profile has it.
+/// How well the ranks are used: as a whole trace has it, of the run, of its phases, which have these names, and of its regions; else as the
+/// profile has it.
 pub fn efficiency(
     run: &Run,
     exact: Option<&Analysis>,
@@ -58,8 +59,13 @@ fn with(known: Efficiencies, exact: &Analysis, names: &[String]) -> Efficiencies
         let exact = exact.phases.iter().find(|(known, _)| Some(known) == name);
         OfPhase { of: add(of.of, exact.map(|exact| &exact.1)), ..of }
     };
+    let of_region = |of: OfRegion| {
+        let exact = exact.regions.iter().find(|(path, _)| *path == of.region);
+        OfRegion { of: add(of.of, exact.map(|exact| &exact.1)), ..of }
+    };
     let phases = known.phases.into_iter().map(of_phase).collect();
-    Efficiencies { whole: add(known.whole, exact.efficiency.as_ref()), phases, ..known }
+    let regions = known.regions.into_iter().map(of_region).collect();
+    Efficiencies { whole: add(known.whole, exact.efficiency.as_ref()), phases, regions }
 }
 
 /// The verdict on a run: from its trace, if that has all calls with their lines, else from its profile.
@@ -100,10 +106,12 @@ mod tests {
         let exact = of.clone().with_ideal(0.8, Basis::Exact);
         let run = Run::default();
         let phases = [0, 1].map(|phase| OfPhase { phase, of: of.clone() }).into();
-        let known = Efficiencies { phases, ..Efficiencies::from(of) };
+        let region = OfRegion { region: "main/solve".into(), of: of.clone() };
+        let known = Efficiencies { phases, regions: vec![region], ..Efficiencies::from(of) };
         let trace = Analysis {
             efficiency: Some(exact.clone()),
             phases: vec![("solve".into(), exact.clone())],
+            regions: vec![("main/solve".into(), exact.clone())],
             ..Analysis::default()
         };
         let names = ["".to_owned(), "solve".to_owned()];
@@ -112,6 +120,7 @@ mod tests {
         assert_eq!(ideal(&both.whole), (Some(0.625), Some(0.8)));
         let phases: Vec<_> = both.phases.iter().map(|of| ideal(&of.of)).collect();
         assert_eq!(phases, [(None, None), (Some(0.625), Some(0.8))]);
+        assert_eq!(ideal(&both.regions[0].of), (Some(0.625), Some(0.8)));
         assert_eq!(efficiency(&run, Some(&trace), (None, &[])).unwrap().whole, exact);
         assert_eq!(efficiency(&run, None, (Some(known.clone()), &names)), Some(known));
     }

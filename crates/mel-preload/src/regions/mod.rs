@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mel_log::Definition;
 
+use crate::trace::recorder::Recorder;
 use crate::warn;
 use threads::{Entry, Thread};
 
@@ -38,6 +39,13 @@ fn are_noted() -> bool {
     !IGNORED.load(Ordering::Relaxed)
 }
 
+/// A thread ends: what is in its region ends there.
+fn end_of_thread() {
+    if let Some(recorder) = LOG.get() {
+        recorder.end_region();
+    }
+}
+
 /// Who is to know before a thread is in another region.
 static BEFORE: OnceLock<fn()> = OnceLock::new();
 
@@ -52,6 +60,28 @@ pub(crate) fn attribute(before_changes: fn()) {
     let _ = BEFORE.set(before_changes);
 }
 
+/// Where a trace has in which regions threads are.
+static LOG: OnceLock<&'static Recorder> = OnceLock::new();
+
+/// Threads' regions go into a log from now on; this thread is in one already, perhaps. For one caller.
+pub(crate) fn record(recorder: &'static Recorder) {
+    let regions = paths::all();
+    for (number, path) in (1..).zip(&regions.paths[..regions.undefined]) {
+        recorder.define(&Definition::Region { number, path: path.clone() });
+    }
+    let _ = LOG.set(recorder);
+    drop(regions);
+    define_new();
+    record_again();
+}
+
+/// Recording goes on in this thread, which may be in another region than before.
+pub(crate) fn record_again() {
+    if let Some(recorder) = LOG.get() {
+        recorder.region(threads::known().map_or(0, |thread| thread.region.get()));
+    }
+}
+
 /// The thread is in another region from now on, by `how`. It has `begun` that, or goes on in it.
 fn change(thread: &Thread, begun: bool, how: impl FnOnce()) {
     if let Some(user) = BEFORE.get() {
@@ -59,6 +89,9 @@ fn change(thread: &Thread, begun: bool, how: impl FnOnce()) {
     }
     let left = times::leave(thread);
     how();
+    if let Some(recorder) = LOG.get() {
+        recorder.region(thread.region.get());
+    }
     if let Some(now) = left {
         times::enter(thread, now, begun);
     }
@@ -129,12 +162,17 @@ fn tell(lost: bool) {
     }
 }
 
-/// Regions that have no definition yet get one, where there is a table.
+/// Regions that have no definition yet get one, where there is a table or a log.
 fn define_new() {
-    let Some(registry) = times::registry() else { return };
     let mut regions = paths::all();
-    for (place, path) in regions.paths.iter().enumerate().skip(regions.undefined) {
-        registry.define(&Definition::Region { number: place as u16 + 1, path: path.clone() });
+    let (registry, log) = (times::registry(), LOG.get());
+    if registry.is_none() && log.is_none() {
+        return;
+    }
+    for (number, path) in (1..).zip(&regions.paths).skip(regions.undefined) {
+        let definition = Definition::Region { number, path: path.clone() };
+        registry.into_iter().for_each(|registry| registry.define(&definition));
+        log.into_iter().for_each(|recorder| recorder.define(&definition));
         if let Some(plugins) = crate::plugins::host() {
             plugins.region(path);
         }

@@ -55,6 +55,7 @@ impl OfThread for Thread {
 
     fn end(&self) {
         super::times::leave(self);
+        super::end_of_thread();
         self.stack.borrow_mut().clear();
         self.region.set(0);
     }

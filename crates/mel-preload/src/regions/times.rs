@@ -96,7 +96,9 @@ pub(super) fn enter(thread: &Thread, now: u64, begun: bool) {
 /// The consumer, where calls are counted, or who sends what to whom.
 pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
     if !parts.config.call_profile && !parts.config.matrix {
-        super::abandon();
+        if !parts.config.trace {
+            super::abandon();
+        }
         return None;
     }
     let make = || Times {
@@ -116,6 +118,8 @@ impl Consumer for Times {
     fn start(&'static self, run: Option<&'static Run>) {
         match (run, self.table.get()) {
             (Some(_), Some(_)) => super::define_new(),
+            // A trace has them, too.
+            (Some(run), None) if run.recorder.is_some() => {}
             _ => super::abandon(),
         }
     }

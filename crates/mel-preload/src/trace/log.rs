@@ -25,7 +25,7 @@ use super::windows::object;
 use crate::consumer::{Consumer, Parts};
 use crate::full::{or_warn, or_warn_once};
 use crate::state::Run;
-use crate::{described, warn};
+use crate::{described, regions, warn};
 
 /// What the log has of the program.
 struct Log {
@@ -140,6 +140,7 @@ impl Consumer for Log {
             if let phase @ 1.. = self.phase.load(Ordering::Relaxed) {
                 recorder.phase(phase as u16);
             }
+            regions::record(recorder);
         }
     }
 
@@ -204,6 +205,7 @@ impl Hook for Log {
             0 | 1 => {
                 let latest = self.parts.queue_events.model().catch_up();
                 recorder.set_recording(a.level == 1, latest);
+                regions::record_again();
             }
             2 => recorder.flush(),
             _ => {}

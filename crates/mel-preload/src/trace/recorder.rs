@@ -115,6 +115,8 @@ pub(super) struct Thread {
     buffer: u32,
     buffers: Buffers,
     polling: Polling,
+    /// The region of the program that the log has it in.
+    region: u16,
     /// Whether they stay when the thread has ended.
     is_home: bool,
 }
@@ -426,7 +428,29 @@ impl Recorder {
 
     /// The process enters this phase: in the stream of the thread that has asked for it.
     pub fn phase(&self, phase: u16) {
-        self.with(|thread| self.call(thread, self.clock.now(), kind::PHASE, NO_OBJECT, &phase.to_le_bytes()));
+        self.with_own(|thread| {
+            self.call(thread, self.clock.now(), kind::PHASE, NO_OBJECT, &phase.to_le_bytes());
+        });
+    }
+
+    /// This thread is in this region of the program from now on. Of a thread that calls no MPI a log has none.
+    pub fn region(&self, region: u16) {
+        self.with_own(|thread| self.turn_to(thread, region));
+    }
+
+    fn turn_to(&self, thread: &mut Thread, region: u16) {
+        if std::mem::replace(&mut thread.region, region) != region
+            && let Some(calls) = &mut thread.calls
+        {
+            self.append(calls, self.clock.now(), kind::REGION, NO_OBJECT, &region.to_le_bytes());
+        }
+    }
+
+    /// This thread ends, and with it its region. Where it has no streams any more, who takes them over ends that.
+    pub fn end_region(&self) {
+        if !THREAD.get().is_null() {
+            self.region(0);
+        }
     }
 
     /// Whether what happens is recorded; not while the program has switched that off, nor at the end.
@@ -454,8 +478,18 @@ impl Recorder {
 
     #[inline(always)]
     fn calls_of<'a>(&self, thread: &'a mut Thread) -> &'a mut Appender {
-        let (log, number) = (&self.log, thread.number);
-        thread.calls.get_or_insert_with(|| log.stream(StreamKind::Calls, number, None))
+        let (number, region, entered) = (thread.number, thread.region, thread.entered);
+        thread.calls.get_or_insert_with(|| self.begin_calls(number, region, entered))
+    }
+
+    /// The stream of a thread's calls, which is in this region when it enters the first.
+    #[cold]
+    fn begin_calls(&self, number: u32, region: u16, entered: Ticks) -> Appender {
+        let mut calls = self.log.stream(StreamKind::Calls, number, None);
+        if region != 0 {
+            self.append(&mut calls, entered, kind::REGION, NO_OBJECT, &region.to_le_bytes());
+        }
+        calls
     }
 
     #[inline(always)]
@@ -703,6 +737,17 @@ impl Recorder {
         self.with_unless(PAUSED, user)
     }
 
+    /// The same, in any thread, also where only one calls MPI.
+    fn with_own<R>(&self, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+        if self.state.load(Ordering::Relaxed) >= PAUSED {
+            return None;
+        }
+        let known = THREAD.get();
+        let thread = if known.is_null() { self.make() } else { known };
+        // SAFETY: these are this thread's own streams; no record is appended inside another.
+        Some(user(unsafe { &mut *thread }))
+    }
+
     /// Uses this thread's streams, in a state before this one.
     #[inline(always)]
     fn with_unless<R>(&self, state: u8, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
@@ -726,13 +771,14 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn make(&self) -> *mut Thread {
-        let vacant = lock(&self.vacant).pop();
+        let mut vacant = lock(&self.vacant).pop();
+        vacant.iter_mut().for_each(|thread| self.turn_to(thread, 0));
         let thread = Box::into_raw(Box::new(vacant.unwrap_or_else(|| {
             let number = self.threads.fetch_add(1, Ordering::Relaxed);
             let (calls, events, entered) = (None, Vec::new(), self.clock.now());
             let (recent, buffers, polling) = (Recent::default(), Buffers::default(), Polling::default());
-            let (left, buffer, is_home) = (None, 0, false);
-            Thread { number, calls, events, entered, left, recent, buffer, buffers, polling, is_home }
+            let (left, buffer, region, is_home) = (None, 0, 0, false);
+            Thread { number, calls, events, entered, left, recent, buffer, buffers, polling, region, is_home }
         })));
         THREAD.set(thread);
         let vacant = Arc::clone(&self.vacant);
