@@ -428,9 +428,7 @@ impl Recorder {
 
     /// The process enters this phase: in the stream of the thread that has asked for it.
     pub fn phase(&self, phase: u16) {
-        self.with_own(|thread| {
-            self.call(thread, self.clock.now(), kind::PHASE, NO_OBJECT, &phase.to_le_bytes());
-        });
+        self.with(|thread| self.call(thread, self.clock.now(), kind::PHASE, NO_OBJECT, &phase.to_le_bytes()));
     }
 
     /// This thread is in this region of the program from now on. Of a thread that calls no MPI a log has none.
