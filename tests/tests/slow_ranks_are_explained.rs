@@ -257,6 +257,42 @@ fn what_the_processor_counts_tells_why_a_rank_computes_longer() {
     }
 }
 
+/// Of very many ranks those for which others wait send what explains it, beside some that are usual.
+#[test]
+fn where_ranks_are_shown_in_sums_the_reason_is_told_too() {
+    for mpi in &Mpi::all() {
+        for (mode, rates, expected) in [
+            (
+                "computes",
+                None,
+                &["rank 1 was in ", ", most at slow_rank.c:", "(the others almost never)"][..],
+            ),
+            ("writes", None, &["rank 1 was ", "and wrote "]),
+            ("twice", Some(ALIKE), &["rank 1 needs ", " times the instructions of the others"]),
+            ("alike", Some(ALIKE), &[]),
+        ] {
+            let directory = fresh_dir();
+            let job = Job::new(mpi, 2, compile_special(mpi, "slow_rank"))
+                .args([mode])
+                .current_dir(directory.path());
+            let job = match rates {
+                Some(rates) => job.env("MEL_FAKE_COUNTERS", rates),
+                None => job.env("MEL_COUNTERS", "0"),
+            };
+            let output = directory.path().join("run");
+            let (run, profile) = finished(job.env("MEL_EXACT_RANKS", "1"), mode, &["--sample"], &output);
+            run.expect(profile.json()["reduced"]["ranks"] == 2, mode);
+            let verdict = profile.json()["verdict"].as_array().cloned().unwrap_or_default();
+            let said: Vec<&str> = verdict.iter().filter_map(|finding| finding["why"].as_str()).collect();
+            let is_it = match expected {
+                [] => said.iter().all(|why| !why.contains("instructions")),
+                parts => said.iter().any(|why| parts.iter().all(|part| why.contains(part))),
+            };
+            run.expect(is_it, &format!("{}, {mode}: {said:?}", mpi.name));
+        }
+    }
+}
+
 /// Nothing is said of ranks that are alike, nor where one is slower and nobody waits for it; their numbers are in the profile.
 #[test]
 fn of_ranks_that_compute_as_long_nothing_is_said() {

@@ -79,7 +79,7 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
             of.whole = std::mem::take(&mut of.whole).with_ideal(ideal_s, Basis::Estimated);
         }
         let Profile { verdict, ranks, sites, .. } = &mut profile;
-        why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks, sites);
+        why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks, ranks, sites);
     }
     profile.remarks = remarks::of(&profile);
     profile

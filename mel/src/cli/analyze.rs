@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut analysis = analyze(&run, options, &|records| progress.advance(records));
     drop(progress);
     if let Some(profile) = &profile {
-        why::explain(&mut analysis.verdict, &profile.ranks, &profile.sites);
+        why::explain(&mut analysis.verdict, &profile.ranks, &profile.ranks, &profile.sites);
     }
     if args.json {
         #[derive(Serialize)]

@@ -76,13 +76,13 @@ pub fn why(cause: &RankProfile, others: &[&RankProfile], late_s: f64) -> Option<
     Some(format!("rank {rank} was asleep for {own} (the others {usual}){with}"))
 }
 
-/// Says of findings that name a rank why it is slow, each rank once.
-pub fn explain(findings: &mut [Finding], ranks: &[RankProfile], sites: &[CallSite]) {
+/// Says of findings that name a rank why it is slow, each rank once: one of `ranks`, beside all of `usual` that are others.
+pub fn explain(findings: &mut [Finding], ranks: &[RankProfile], usual: &[RankProfile], sites: &[CallSite]) {
     let mut told = BTreeSet::new();
     for finding in findings {
         let Some(rank) = finding.cause_rank.filter(|rank| !told.contains(rank)) else { continue };
         let Some(cause) = ranks.iter().find(|of| of.rank == rank) else { continue };
-        let others: Vec<&RankProfile> = ranks.iter().filter(|of| of.rank != rank).collect();
+        let others: Vec<&RankProfile> = usual.iter().filter(|of| of.rank != rank).collect();
         let late_s = finding.lost_by_rank_s.iter().copied().fold(0.0, f64::max);
         finding.why = why(cause, &others, late_s).or_else(|| {
             let said = [code(cause, &others, sites, late_s), pace::why(cause, &others, late_s)];

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mel_log::profile::reduced::{EndedRanks, Reduced, SumOfCalls, SumOfWaits};
-use mel_log::profile::{Basis, CallSite, Ended, Finding, Histogram, MessagesFound, Profile, WaitKind};
+use mel_log::profile::{
+    Basis, CallSite, Ended, Finding, Histogram, MessagesFound, Profile, RankProfile, WaitKind, why,
+};
 
 use super::judge::Judgement;
 use super::part::{Nanos, Place};
@@ -80,7 +82,14 @@ pub fn fill(
         reduced.waits = waits(judgement, detail, &mut sites);
         profile.verdict = Some(verdict(judgement, detail, &mut sites));
     }
+    let counted = detail.counted.values();
+    let counted: Vec<(bool, RankProfile)> =
+        counted.map(|of| (of.is_usual, of.profile(|place| sites.place(place)))).collect();
+    let usual: Vec<RankProfile> =
+        counted.iter().filter(|(is_usual, _)| *is_usual).map(|(_, rank)| rank.clone()).collect();
+    let all: Vec<RankProfile> = counted.into_iter().map(|(_, rank)| rank).collect();
     profile.sites = sites.all;
+    why::explain(profile.verdict.as_deref_mut().unwrap_or_default(), &all, &usual, &profile.sites);
     profile.reduced = Some(Box::new(reduced));
 }
 

@@ -16,6 +16,10 @@ use crate::findings::Rule;
 
 /// The most ranks of which details are collected.
 const MOST_CAUSES: usize = 32;
+/// So many ranks say what is usual.
+const USUAL: u32 = 16;
+/// For those ranks others have waited less than this part of what they have waited for one.
+const LONG: Nanos = 10;
 /// The most ranks that are the sources of waits that are passed on.
 const MOST_SOURCES: usize = 8;
 /// The most MPI functions of which each rank has its time.
@@ -28,6 +32,8 @@ pub struct Selection {
     pub has_calls: bool,
     /// Ranks for which others have waited.
     pub causes: BTreeSet<u32>,
+    /// Some for which others have not waited long, spread over all: they say what is usual.
+    pub usual: BTreeSet<u32>,
     /// The functions that took the most time.
     pub functions: Vec<String>,
     /// The columns of the table of ranks.
@@ -78,6 +84,10 @@ impl Judgement {
             .filter(|cause| cause.0 > 0)
             .collect();
         causes.sort_unstable_by_key(|(nanos, rank)| (std::cmp::Reverse(*nanos), *rank));
+        let longest = causes.first().map_or(0, |cause| cause.0);
+        let long = causes.iter().filter(|cause| cause.0 * LONG >= longest).map(|cause| cause.1);
+        let sources = || self.sources.iter().map(|source| source.0);
+        let usual = spread(self.part.ranks, &sources().chain(long).collect());
         let causes = causes.into_iter().map(|(_, rank)| rank).take(MOST_CAUSES);
         let mut functions: BTreeMap<&str, Nanos> = BTreeMap::new();
         for (place, calls) in &self.part.calls {
@@ -94,11 +104,20 @@ impl Judgement {
                 summary::quantities_of(queues, windows, counters),
             ),
             has_calls: self.part.has_calls,
-            causes: self.sources.iter().map(|source| source.0).chain(causes).collect(),
+            causes: sources().chain(causes).collect(),
+            usual,
             functions,
             closed: self.part.closed.clone(),
         }
     }
+}
+
+/// Ranks of so many, as far from each other as may be, without these.
+fn spread(ranks: u32, without: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let middle = |place: u32| (u64::from(2 * place + 1) * u64::from(ranks) / u64::from(2 * USUAL)) as u32;
+    // The next one that is another.
+    let free = |first: u32| (first..ranks).chain(0..first).find(|rank| !without.contains(rank));
+    (0..USUAL).filter_map(|place| free(middle(place))).collect()
 }
 
 /// Collective operations that members call from different places, such as a root from one and the others from another: all places of one
@@ -188,6 +207,15 @@ mod tests {
             |rank: Nanos| Blame { in_mpi: if rank < 2 { 10 } else { 1000 + rank }, ..Blame::default() };
         let blame: BTreeMap<u32, Blame> = (0..1000).map(|rank| (rank, of_rank(rank.into()))).collect();
         assert_eq!(sources(&blame), [(0, 0.5), (1, 0.5)]);
+    }
+
+    #[test]
+    fn usual_ranks_are_spread_and_are_no_causes() {
+        let all: Vec<u32> = spread(1600, &BTreeSet::new()).into_iter().collect();
+        assert_eq!((all.len(), all[0], all[1], all[15]), (16, 50, 150, 1550));
+        assert_eq!(spread(4, &[1, 2].into()).into_iter().collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(spread(2, &[0, 1].into()), BTreeSet::new());
+        assert_eq!(spread(0, &BTreeSet::new()), BTreeSet::new());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mel_log::profile::budget::Parts;
 use mel_log::profile::columns;
+use mel_log::profile::stacks::StackProfile;
 use mel_log::profile::{Histogram, RankProfile, Truth};
 use mel_log::table::{IntervalKind, IntervalRow, TableRows};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ use mel_log::profile::CallSite;
 
 /// The most ranks that are named as those that have lost most.
 const MOST_VICTIMS: usize = 8;
+/// Of each rank so many stacks are told, in which it was most often.
+const MOST_STACKS: usize = 64;
 /// The most contexts that a causing rank says the call sites of.
 const MOST_CONTEXTS: usize = 1024;
 
@@ -72,6 +75,33 @@ pub struct Detail {
     pub of_contexts: BTreeMap<(Rule, Place, u32, u16), Nanos>,
     /// The call sites of contexts of the causing ranks.
     pub contexts: BTreeMap<(u32, u16), Place>,
+    /// What the operating system and the processor have counted of the causing ranks, and of those that say what is usual.
+    pub counted: BTreeMap<u32, Counted>,
+}
+
+/// What says why a rank is slow, or is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Whether it says what is usual.
+    pub is_usual: bool,
+    /// A [`RankProfile`] with that alone, as JSON.
+    profile: String,
+    /// Its stacks: samples, and the frames.
+    stacks: Vec<(u64, Vec<Place>)>,
+}
+
+impl Counted {
+    /// As a profile, with stacks of these call sites.
+    pub fn profile(&self, mut site: impl FnMut(&Place) -> Option<u32>) -> RankProfile {
+        let mut profile: RankProfile = serde_json::from_str(&self.profile).unwrap_or_default();
+        let mut stack = |(samples, frames): &(u64, Vec<Place>)| StackProfile {
+            samples: *samples,
+            frames: frames.iter().filter_map(&mut site).collect(),
+            ..StackProfile::default()
+        };
+        profile.stacks = self.stacks.iter().map(&mut stack).collect();
+        profile
+    }
 }
 
 impl Detail {
@@ -87,6 +117,7 @@ impl Detail {
             *self.of_contexts.entry(key).or_default() += nanos;
         }
         self.contexts.extend(other.contexts);
+        self.counted.extend(other.counted);
     }
 
     /// The call of a rank that most of what was lost for it at a place waited for.
@@ -331,7 +362,38 @@ impl OfRank {
             detail.contexts =
                 contexts.map(|context| ((own, context as u16), self.place(rank, context))).collect();
         }
+        if selection.causes.contains(&own) || selection.usual.contains(&own) {
+            detail.counted.insert(own, self.counted(selection.usual.contains(&own)));
+        }
         detail
+    }
+
+    /// What says why it is slow.
+    fn counted(&self, is_usual: bool) -> Counted {
+        let (rank, known) = (self.rank(), &self.profile);
+        let profile = RankProfile {
+            rank: known.rank,
+            host: known.host.clone(),
+            run_s: rank.run_s(),
+            processors: known.processors.clone(),
+            resources: known.resources,
+            counters: known.counters.clone(),
+            budget: Some(Parts { computing_s: budget::computing_s(rank), ..Parts::default() }),
+            stack_step: rank.rows.stack_step,
+            ..RankProfile::default()
+        };
+        let place = |site: &u32| {
+            let site = self.run.sites.get(*site as usize)?;
+            Some(Place { module: site.module.clone(), offset: site.offset, ..Place::default() })
+        };
+        let mut stacks: Vec<&StackProfile> = rank.stacks.iter().collect();
+        stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
+        let stacks = stacks.into_iter().take(MOST_STACKS);
+        Counted {
+            is_usual,
+            profile: serde_json::to_string(&profile).unwrap_or_default(),
+            stacks: stacks.map(|of| (of.samples, of.frames.iter().filter_map(place).collect())).collect(),
+        }
     }
 
     /// What it has lost in collective operations, how often, and for whom.
