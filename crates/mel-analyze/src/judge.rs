@@ -345,8 +345,11 @@ impl<'a> Judge<'a> {
         if let Some(checks) = &mut self.found.checks {
             checks.unit(&unit, self.names);
         }
-        self.found.overlaps.unit(&unit);
-        self.found.protocols.unit(&unit);
+        // Who follows the run once more knows them.
+        if !matches!(self.follows, Follows::WhatIf(..)) {
+            self.found.overlaps.unit(&unit);
+            self.found.protocols.unit(&unit);
+        }
         let losses = {
             let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
             let sent = &self.sent;

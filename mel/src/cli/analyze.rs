@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use mel_analyze::rendezvous::{Lost, PROTOCOLS, Protocol};
+use mel_analyze::rendezvous::{LONGER_THAN, Lost, PROTOCOLS, Protocol};
 use mel_analyze::{Analysis, ByHand, HIDDEN, Options, Overlap, PathInWords, Rendezvous, analyze};
 use mel_convert::Run;
 use mel_convert::run::RunError;
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// Print all findings as JSON
-    #[arg(long)]
+    #[arg(long, group = "has_protocols")]
     pub json: bool,
     /// Times lost in one call count from here on, like 50us. Default: 10us, or what the clocks may be apart
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -63,11 +63,11 @@ pub struct Args {
     #[arg(long, conflicts_with = "json")]
     pub overlap: bool,
     /// How long messages would wait with each rendezvous protocol, by the lines that send and receive them (estimated)
-    #[arg(long, conflicts_with_all = ["json", "overlap"])]
+    #[arg(long, conflicts_with_all = ["json", "overlap"], group = "has_protocols")]
     pub rendezvous: bool,
-    /// With --rendezvous and --json: messages of more bytes than this are long
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = size)]
-    pub longer_than: u64,
+    /// With --rendezvous or --json: messages of more bytes than this are long. Default: 64KiB
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "has_protocols")]
+    pub longer_than: Option<u64>,
     /// How many findings to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = Options {
         epsilon: args.epsilon.map(nanos),
         delta_sr: args.delta_sr.map(nanos),
-        longer_than: Some(args.longer_than),
+        longer_than: args.longer_than,
     };
     // What the tables had no space for, and names; nothing where there is none.
     let profile = run_profile::read(&args.directory).ok();
@@ -171,7 +171,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else if args.overlap {
         overlaps(&analysis, args.top)
     } else if args.rendezvous {
-        protocols(&analysis.rendezvous, args.longer_than, args.top)
+        protocols(&analysis.rendezvous, args.longer_than.unwrap_or(LONGER_THAN), args.top)
     } else {
         told(&analysis, args.top)
     };
