@@ -275,6 +275,36 @@ fn variables_are_curves_that_zoom_with_the_timeline() {
 
 #[test]
 #[ignore = "slow"]
+fn regions_of_the_program_have_rows_below_their_calls() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let job = Job::new(&mpi, 4, compile_special(&mpi, "regions_in_time")).patient();
+    browser.open(&page_of(directory.path(), job, &["--trace"]));
+    let legend = texts(&mut browser, "#timeline .legend");
+    assert!(legend.contains("regions of the program"), "{legend}");
+    let kinds =
+        "modules.dom.data.events.rows.filter((row) => row.rank === 1).map((row) => row.kind).slice(0, 2)";
+    assert_eq!(browser.value(kinds), serde_json::json!(["calls", "regions"]));
+    // One after the other, the innermost at each time: of each step three of its parts, and itself before and after them.
+    let rows = "modules.dom.data.events.rows.filter((row) => row.kind === 'regions').map((row) => { \
+                const full = modules.timeline.blocksOf(row), name = (i) => modules.dom.data.events.names[full.names[i]].name; \
+                return [full.start.every((start, i) => i === 0 || start >= full.end[i - 1]), \
+                        full.start.filter((_, i) => name(i) === 'main/step/assemble').length]; })";
+    assert_eq!(browser.value(rows), serde_json::json!([[true, 10], [true, 10], [true, 10], [true, 10]]));
+    let tip = "(() => { const row = modules.dom.data.events.rows.find((row) => row.kind === 'regions' && row.rank === 1), full = modules.timeline.blocksOf(row); \
+               const at = full.start.findIndex((_, i) => modules.dom.data.events.names[full.names[i]].name === 'main/step/assemble'); \
+               return modules.timeline.sliceTip(full, at); })()";
+    let tip = browser.value(tip).as_str().unwrap_or_default().to_owned();
+    assert!(tip.contains("main/step/assemble") && tip.contains("takes"), "{tip}");
+    browser.value("document.querySelector('#timeline').scrollIntoView()");
+    picture(&mut browser, "regions.png");
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "slow"]
 fn windows_have_colours_and_attributes_of_their_own() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();

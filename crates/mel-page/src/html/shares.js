@@ -9,7 +9,7 @@ import { LABELS } from "./lanes.js";
 // What each class is called; the order is that in which shares are put upon each other.
 export const CLASSES = {
   wait: "waits, receives, tests", collective: "collectives", send: "sends", post: "posts receives", one_sided: "one-sided", other: "other MPI",
-  search_posted: "searches the posted queue", search_unexpected: "searches the unexpected queue", epoch: "epochs of windows",
+  search_posted: "searches the posted queue", search_unexpected: "searches the unexpected queue", epoch: "epochs of windows", program_region: "regions of the program",
 };
 export const CLASS_NAMES = Object.keys(CLASSES);
 export const classFill = (name) => color(name.replace("_", "-"));

@@ -36,7 +36,7 @@ const communicatorName = ({ communicator }) => communicator === null ? "unknown"
 // What is known of a block, as the text of its tooltip.
 export function sliceTip(row, i) {
   const events = data.events, name = events.names[row.names[i]], several = row.manyOf.get(i);
-  const lines = [["rank", row.rank + (row.thread && row.kind === "calls" ? `, thread ${row.thread}` : "")], ["begins", duration(row.start[i] * 1e-9, 9)]];
+  const lines = [["rank", row.rank + (row.thread && ["calls", "regions"].includes(row.kind) ? `, thread ${row.thread}` : "")], ["begins", duration(row.start[i] * 1e-9, 9)]];
   const site = row.sites[i] ? events.sites[row.sites[i] - 1] : "";
   if (several) {
     lines.push(["drawn together", `${count(several.count)} within ${duration((row.end[i] - row.start[i]) * 1e-9)}`],
@@ -93,20 +93,20 @@ const HINT = "Drag to select, with Shift to move; double-click, Ctrl and wheel, 
 // Lanes lower than that have no room for shares: what takes longest gives the colour, all together its strength.
 const LOW = 5;
 // Heights where all ranks are seen at once, as parts of that of calls.
-const DENSE = { calls: 1, searches: 0.4, epochs: 0.6, gap: 0.25 };
+const DENSE = { calls: 1, regions: 0.5, searches: 0.4, epochs: 0.6, gap: 0.25 };
 
 // The heights of lanes with the gap below each, and of what is drawn in them.
 function laneHeights(rows, ranks, dense) {
   const last = (i) => i + 1 === rows.length || rows[i + 1].rank !== rows[i].rank;
   if (!dense) {
-    const [calls, searches, epochs, gap] = ranks <= 24 ? [18, 10, 15, 8] : [12, 7, 9, 5], tall = { calls, searches, epochs };
+    const [calls, regions, searches, epochs, gap] = ranks <= 24 ? [18, 15, 10, 15, 8] : [12, 9, 7, 9, 5], tall = { calls, regions, searches, epochs };
     return rows.map((row, i) => ({ tall: tall[row.kind], all: tall[row.kind] + (last(i) ? gap : 1) }));
   }
   // Searches have lanes where they take a hundredth of the time, and nothing but calls where there is no room.
   const room = TALLEST - AXIS - 4, wanted = (parts) => rows.reduce((sum, row, i) => sum + parts[row.kind] + (last(i) ? parts.gap : 0), 0);
   const searched = rows.some((row) => row.kind === "searches" && row.busy > 0.01 * (data.events.to_ns - data.events.first_look_ns));
   const spacious = searched ? DENSE : { ...DENSE, searches: 0 };
-  const parts = room / wanted(spacious) >= 5 ? spacious : { calls: 1, searches: 0, epochs: 0, gap: 0 }, unit = Math.min(18, room / wanted(parts));
+  const parts = room / wanted(spacious) >= 5 ? spacious : { calls: 1, regions: 0, searches: 0, epochs: 0, gap: 0 }, unit = Math.min(18, room / wanted(parts));
   return rows.map((row, i) => ({ tall: parts[row.kind] * unit, all: (parts[row.kind] + (last(i) ? parts.gap : 0)) * unit }));
 }
 
@@ -168,10 +168,14 @@ export function drawBlocks(pen, row, y, height, view) {
       const tall = height < LOW ? height : height * share;
       pen.fillRect(first, y + height - tall, end - first, tall);
       pen.globalAlpha = 1;
-      const text = names[name].name;
-      if (end - first > 60 && height > 14 && share === 1 && pen.measureText(text).width < end - first - 8) {
-        const kind = names[name].class;
-        pen.fillStyle = ["send", "post", "one_sided"].includes(kind) ? "#1b1f24" : color(kind === "epoch" ? "ink" : "paper");
+      const { name: all, class: kind } = names[name], inRegion = kind === "program_region", text = inRegion ? all.split("/").pop() : all;
+      // Regions of one colour follow on each other.
+      if (inRegion) {
+        pen.fillStyle = color("paper");
+        pen.fillRect(first, y, 1, height);
+      }
+      if (end - first > (inRegion ? 24 : 60) && height > 14 && share === 1 && pen.measureText(text).width < end - first - 8) {
+        pen.fillStyle = ["send", "post", "one_sided"].includes(kind) ? "#1b1f24" : color(kind === "epoch" || inRegion ? "ink" : "paper");
         pen.fillText(text, first + 4, y + height - (height > 15 ? 5 : 4));
       }
     }
@@ -198,7 +202,7 @@ function legendShares(section, rows, stretch, ofCalls) {
   const ofSearches = searches.length ? sharesOver(searches, stretch.from, stretch.to, 1).map((share) => share ? share[0] : 0) : [];
   section.querySelectorAll(".legend b").forEach((b) => {
     const place = CLASS_NAMES.indexOf(b.dataset.class), kind = b.dataset.class;
-    if (kind !== "epoch") b.textContent = percent((kind.startsWith("search") ? ofSearches : ofCalls)[place] || 0);
+    if (kind !== "epoch" && kind !== "program_region") b.textContent = percent((kind.startsWith("search") ? ofSearches : ofCalls)[place] || 0);
   });
 }
 
@@ -215,7 +219,7 @@ export function timelineSection(section, stretch) {
   let heights = laneHeights(rows, ranks.length, false);
   const tooTall = heights.reduce((sum, height) => sum + height.all, AXIS) > TALLEST;
   if (tooTall) heights = laneHeights(rows, ranks.length, true);
-  section.insertAdjacentHTML("beforeend", `<p class="note">The MPI calls of each rank above the searches of its queues${used.has("epoch") ? " and the epochs of its windows" : ""}. How high a colour stands is its share of the time. ${HINT}` +
+  section.insertAdjacentHTML("beforeend", `<p class="note">The MPI calls of each rank above ${used.has("program_region") ? "the regions of the program, and " : ""}the searches of its queues${used.has("epoch") ? " and the epochs of its windows" : ""}. How high a colour stands is its share of the time. ${HINT}` +
     (together ? ` This run has more than a page can hold: calls within ${duration(together * 1e-9)} of each other are drawn together; <code>--from</code> and <code>--to</code> show a part of the run in full.` : "") +
     (arrows && arrows.every > 1 ? ` Every ${count(arrows.every)}th message has an arrow.` : "") +
     (events.hidden_ranks ? ` ${events.hidden_ranks} ranks in between are left out.` : "") + `</p>` +

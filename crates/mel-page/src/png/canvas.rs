@@ -35,7 +35,7 @@ pub(super) fn color(class: Class) -> RGBColor {
         Class::Collective => RGBColor(0, 158, 115),
         Class::OneSided => RGBColor(230, 159, 0),
         Class::Epoch => RGBColor(245, 216, 148),
-        Class::Other | Class::Region => RGBColor(138, 147, 156),
+        Class::Other | Class::Region | Class::ProgramRegion => RGBColor(138, 147, 156),
         Class::SearchPosted => RGBColor(204, 121, 167),
         Class::SearchUnexpected => RGBColor(213, 94, 0),
     }

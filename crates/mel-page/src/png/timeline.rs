@@ -42,7 +42,8 @@ fn places(events: &Events) -> (Vec<(&Row, i32, i32)>, i32) {
     let ranks = ranks(events);
     let [calls, searches, gap] = heights(ranks.len());
     let (mut placed, mut y) = (Vec::new(), TOP);
-    let shown: Vec<&Row> = events.rows.iter().filter(|row| ranks.contains(&row.rank)).collect();
+    let shown: Vec<&Row> =
+        events.rows.iter().filter(|row| ranks.contains(&row.rank) && row.kind != RowKind::Regions).collect();
     for (i, row) in shown.iter().enumerate() {
         let height = if row.kind == RowKind::Calls { calls } else { searches };
         placed.push((*row, y, height));
@@ -194,7 +195,7 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
     let least = match row.kind {
         RowKind::Calls => 0.15,
         RowKind::Searches => 1.0,
-        RowKind::Epochs | RowKind::Pauses => 0.85,
+        RowKind::Regions | RowKind::Epochs | RowKind::Pauses => 0.85,
     };
     let shade = |pixel: &Pixel| least + (1.0 - least) * pixel.busy.min(1.0);
     let tall = |pixel: &Pixel| {

@@ -25,6 +25,8 @@ pub enum Class {
     SearchUnexpected,
     /// An epoch of a window.
     Epoch,
+    /// A region of the program.
+    ProgramRegion,
     /// Another pair of events.
     Region,
 }

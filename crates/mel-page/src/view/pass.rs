@@ -44,6 +44,8 @@ enum What {
     Pair(u16),
     /// An epoch of that kind.
     Epoch(usize),
+    /// The region of the program of that number among those that were met.
+    InRegion(usize),
 }
 
 /// What is the same for all ranks.
@@ -102,6 +104,9 @@ pub(super) struct Pass<'a> {
     objects: FxHashMap<u16, Option<u32>>,
     sites: FxHashMap<u64, u32>,
     rows: BTreeMap<(RowKind, u32), Row>,
+    /// Paths of regions of the program by their numbers, and in which each thread is since when.
+    regions: FxHashMap<String, usize>,
+    in_regions: FxHashMap<u32, (u64, usize)>,
     epochs: Lanes,
     moved: Pending,
     /// Which messages they are; none if they have no arrows.
@@ -128,6 +133,8 @@ impl<'a> Pass<'a> {
             objects: FxHashMap::default(),
             sites: FxHashMap::default(),
             rows: BTreeMap::new(),
+            regions: FxHashMap::default(),
+            in_regions: FxHashMap::default(),
             epochs: Lanes::new(MOST_EPOCH_ROWS),
             moved: Pending::default(),
             messages,
@@ -291,6 +298,22 @@ impl Visitor for Pass<'_> {
         let site = self.site(call.returns_to);
         self.row(RowKind::Calls, call.thread).push((start, end), name, site, &attributes);
         self.attributes = attributes;
+    }
+
+    fn in_region(&mut self, thread: u32, ticks: u64, path: &str) {
+        if let Some((since, region)) = self.in_regions.remove(&thread)
+            && let Some(times) = self.nanos((since, ticks)).filter(|_| self.shown)
+        {
+            let name = self.numbers[&What::InRegion(region)];
+            self.row(RowKind::Regions, thread).push(times, name, 0, &[]);
+        }
+        if !path.is_empty() {
+            let next = self.regions.len();
+            let region = *self.regions.entry(path.to_owned()).or_insert(next);
+            let (name, class) = (path.to_owned(), Class::ProgramRegion);
+            self.name(What::InRegion(region), |_| Name { name, class, elements: Vec::new() });
+            self.in_regions.insert(thread, (ticks, region));
+        }
     }
 
     fn sample(&mut self, ticks: u64, sample: &Sample) {

@@ -28,6 +28,8 @@ pub struct Name {
 pub enum RowKind {
     /// MPI calls of a thread.
     Calls,
+    /// The innermost region of the program that a thread is in.
+    Regions,
     /// Searches of the queues.
     Searches,
     /// Epochs of windows.
