@@ -273,10 +273,15 @@ fn once(shared: &Shared, place: usize, words: &[String]) -> io::Result<String> {
         pipes
     };
     let said = child.1.take().map(last_line);
-    let followed = child.0.take().map_or(Ok(()), |out| listen(shared, place, BufReader::new(out)));
+    let mut followed = child.0.take().map_or(Ok(()), |out| listen(shared, place, BufReader::new(out)));
     let child = lock(&shared.children)[place].take();
     let status = child.map(|mut child| {
         drop(child.stdin.take());
+        // Where it was killed while it told something, that is why what it told is cut off.
+        let is_cut = followed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+        if is_cut && ends_badly(&mut child) {
+            followed = Ok(());
+        }
         if followed.is_err() {
             let _ = child.kill();
         }
@@ -289,6 +294,19 @@ fn once(shared: &Shared, place: usize, words: &[String]) -> io::Result<String> {
     )?;
     let status = status.transpose()?.map_or_else(String::new, |status| status.to_string());
     Ok(if said.is_empty() { status } else { format!("{status}; {said}") })
+}
+
+/// Whether a process that tells nothing more ends by itself within a second, and not well.
+fn ends_badly(child: &mut Child) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(1) {
+        match child.try_wait() {
+            Ok(Some(status)) => return !status.success(),
+            Ok(None) => thread::sleep(Duration::from_millis(5)),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// The last line that a command writes on its standard error, once it has closed that, without MEL's mark.
@@ -385,6 +403,15 @@ mod tests {
         let mut gathering = run("echo no such host >&2; exit 7");
         let remarks = until(&mut gathering, "no such host");
         assert!(remarks[0].contains("it did not say what `mel gather` says"), "{remarks:?}");
+        drop(gathering);
+        // Half of what it tells, and then it is killed.
+        let mut gathering = run("echo 'mel gather 1'; printf '{'; kill -9 $$");
+        let remarks = until(&mut gathering, "starting it again");
+        assert!(remarks[0].contains("signal: 9"), "{remarks:?}");
+        drop(gathering);
+        let mut gathering = run("echo 'mel gather 1'; printf '{'");
+        let remarks = until(&mut gathering, "starting it again");
+        assert!(remarks[0].contains("unexpected end of file"), "{remarks:?}");
         drop(gathering);
         // One that tells nothing is ended with the watcher.
         let mut gathering = run("exec sleep 1000");
