@@ -140,6 +140,41 @@ fn a_trace_has_the_regions_that_calls_lie_in() {
     }
 }
 
+/// Each thread's regions are its own: begun before MPI is, changed while recording is off, and left open at its end.
+#[test]
+fn a_trace_has_the_regions_of_each_thread_that_calls_mpi() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run =
+            Job::new(mpi, 2, compile_special(mpi, "regions_of_threads")).patient().under_mel(options).run();
+        run.expect(run.code == Some(0) && run.stdout.contains("OK"), mpi.name);
+        assert_eq!(Trace::read(&output).disorder(), None, "{}", mpi.name);
+        let mut convert = Command::new(mel());
+        let text = convert.args(["convert", "--text", "--calls"]).arg(&output).output().expect("mel starts");
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        let told = text.lines().filter_map(|line| {
+            let (_, rest) = line.split_once("] ")?;
+            let enters = rest.strip_prefix("enter MPI_").and_then(|call| call.split(' ').next());
+            rest.strip_prefix("region ").or(enters.filter(|call| *call == "Barrier"))
+        });
+        // Where it is in none while recording is off is not there. Both ranks do the same.
+        let of_rank = [
+            "'before'",
+            "Barrier",
+            "'meanwhile'",
+            "Barrier",
+            "''",
+            "'at the end'",
+            "Barrier",
+            "''",
+            "Barrier",
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), [of_rank, of_rank].concat(), "{}: {text}", mpi.name);
+    }
+}
+
 #[test]
 fn more_regions_than_have_numbers_are_told_once_and_lie_in_others() {
     for mpi in &Mpi::all() {

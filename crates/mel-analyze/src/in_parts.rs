@@ -4,7 +4,7 @@
 //! A part that all ranks begin and end together takes on an ideal network as long as that path. Where the path is longer than any rank is in
 //! it, ranks go through it one after the other: how long it would take alone is not known then.
 
-use mel_convert::nested::is_within;
+use mel_log::profile::efficiency::nested;
 use mel_log::profile::{Basis, Efficiency};
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ use crate::model::Change;
 use crate::names::Names;
 use crate::report::Span;
 
-/// So many phases are looked at, of which ranks were outside of MPI longest, and so many regions.
+/// Of so many phases, and so many regions, a path is followed.
 const MOST: usize = 32;
 
 /// A path that is longer than a part by less than this part of it is as long.
@@ -58,22 +58,28 @@ fn counted(within: &[Within], time: u64, computed: u64) -> u64 {
     of.before + computed.clamp(of.computed.0, of.computed.1) - of.computed.0
 }
 
-/// A part in which ranks were outside of MPI.
-struct Part {
-    name: String,
-    of: Efficiency,
-    /// The longest time of a rank in it.
-    longest: u64,
-    of_ranks: FxHashMap<u32, Vec<Within>>,
+/// The parts of a run by name, and to which of them each place belongs; some are parts of others.
+struct Parts {
+    names: Vec<String>,
+    of_none: Vec<usize>,
+    of_places: Vec<Vec<usize>>,
 }
 
-impl Part {
-    fn counted(&self, rank: u32, time: u64, computed: u64) -> u64 {
-        self.of_ranks.get(&rank).map_or(0, |within| counted(within, time, computed))
+impl Parts {
+    /// The first is what belongs to no place.
+    fn new(names: &[String], of_places: Vec<Vec<usize>>) -> Parts {
+        let names = std::iter::once(String::new()).chain(names.iter().cloned()).collect();
+        Parts { names, of_none: vec![0], of_places }
+    }
+
+    /// Those that a place belongs to; none for what counts nowhere.
+    fn of(&self, place: Option<u32>) -> &[usize] {
+        let of_place = |place| self.of_places.get(place as usize).map_or(&[][..], Vec::as_slice);
+        place.map_or(&self.of_none, of_place)
     }
 }
 
-/// The rank's changes from one part of the run to another.
+/// A rank's changes from one place to another, by rank.
 type Changes = FxHashMap<u32, Vec<Change>>;
 
 /// The efficiencies of the phases in which a rank was outside of MPI, by name; empty is what belongs to none.
@@ -83,33 +89,55 @@ pub(crate) fn of_phases(
     recorded: &Recorded,
     spans: &[Span],
 ) -> Vec<(String, Efficiency)> {
-    let named = names.phases.iter().zip(0..).map(|(name, phase)| (name.as_str(), Some(phase)));
-    let all = std::iter::once(("", None)).chain(named);
-    efficiencies(all.map(|(name, phase)| (name, move |place| place == phase)), changes, recorded, spans)
+    let parts = Parts::new(&names.phases, (1..=names.phases.len()).map(|part| vec![part]).collect());
+    efficiencies(&parts, changes, recorded, spans)
 }
 
-/// The same of the regions, with all that lies in them, by path; empty is what lies in none.
+/// The same of the regions, with all that lies in them, by path, each before those in it; empty is what lies in none.
 pub(crate) fn of_regions(
     names: &Names,
     changes: &Changes,
     recorded: &Recorded,
     spans: &[Span],
 ) -> Vec<(String, Efficiency)> {
-    let all = std::iter::once("").chain(names.regions.iter().map(String::as_str));
-    let with_inner = all.map(|path| {
-        let lies_in = |other: &String| !path.is_empty() && is_within(other, path);
-        let inner: Vec<bool> = names.regions.iter().map(lies_in).collect();
-        let is_in = move |place: Option<u32>| {
-            place.map_or(path.is_empty(), |place| inner.get(place as usize).is_some_and(|is_in| *is_in))
-        };
-        (path, is_in)
-    });
-    efficiencies(with_inner, changes, recorded, spans)
+    let with_outer = |path: &String| {
+        let all = std::iter::successors(Some(path.as_str()), |inner| Some(inner.rsplit_once('/')?.0));
+        all.filter_map(|path| Some(names.region(path)? as usize + 1)).collect()
+    };
+    let parts = Parts::new(&names.regions, names.regions.iter().map(with_outer).collect());
+    let mut all = efficiencies(&parts, changes, recorded, spans);
+    all.sort_by(|a, b| nested(&a.0, &b.0));
+    all
 }
 
-/// Of many parts those in which ranks were outside longest.
-fn efficiencies<'n>(
-    all: impl Iterator<Item = (&'n str, impl Fn(Option<u32>) -> bool)>,
+/// How long a rank was in a part, and outside of MPI there, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    time: u64,
+    computed: u64,
+}
+
+/// Those of each part, from a time to another, until which the rank was so long outside of MPI.
+fn sums(parts: &Parts, changes: &[Change], (begin, end): (u64, u64), computed: u64) -> Vec<Sum> {
+    let mut sums = vec![Sum::default(); parts.names.len()];
+    let mut since = Change::default();
+    let last = Change { time: u64::MAX, place: None, computed: u64::MAX };
+    for next in changes.iter().chain([&last]) {
+        let time = next.time.min(end).saturating_sub(since.time.max(begin));
+        let computed = next.computed.min(computed).saturating_sub(since.computed);
+        for part in parts.of(since.place) {
+            sums[*part].time += time;
+            sums[*part].computed += computed;
+        }
+        since = *next;
+    }
+    sums
+}
+
+/// The efficiencies of all parts in which a rank was outside of MPI. What a perfect network would leave of them is known of [`MOST`], in which
+/// ranks were outside longest.
+fn efficiencies(
+    parts: &Parts,
     changes: &Changes,
     recorded: &Recorded,
     spans: &[Span],
@@ -117,51 +145,43 @@ fn efficiencies<'n>(
     if changes.is_empty() {
         return Vec::new();
     }
-    let mut parts: Vec<Part> =
-        all.filter_map(|(name, is_in)| part_of(name, is_in, (changes, recorded, spans))).collect();
-    if parts.len() > MOST {
-        let computing = |of: &Efficiency| of.mean_computing_s * f64::from(of.ranks);
-        let mut times: Vec<f64> = parts.iter().map(|part| computing(&part.of)).collect();
-        times.sort_by(|a, b| b.total_cmp(a));
-        parts.retain(|part| computing(&part.of) >= times[MOST - 1]);
-        parts.truncate(MOST);
-    }
-    let with_ideal = |part: Part| {
-        let ideal = recorded.replay.longest_part(|rank, time, computed| part.counted(rank, time, computed));
-        // Ranks do not begin and end at one time.
-        let of = match ideal.filter(|ideal| *ideal <= part.longest + part.longest / NEAR) {
-            Some(ideal) => part.of.with_ideal(seconds(ideal), Basis::Exact),
-            None => part.of,
-        };
-        (part.name, of)
-    };
-    parts.into_iter().map(with_ideal).collect()
-}
-
-/// A part without what a perfect network would leave of it; none where no rank was outside of MPI in it.
-fn part_of(
-    name: &str,
-    is_in: impl Fn(Option<u32>) -> bool,
-    (changes, recorded, spans): (&Changes, &Recorded, &[Span]),
-) -> Option<Part> {
-    let mut longest = 0u64;
-    let mut of_ranks: FxHashMap<u32, Vec<Within>> = FxHashMap::default();
+    let of_rank = |rank: u32| changes.get(&rank).map_or(&[][..], Vec::as_slice);
+    let ends: FxHashMap<u32, u64> =
+        recorded.replay.all_ends().iter().map(|end| (end.rank, end.computed)).collect();
+    let mut longest = vec![0u64; parts.names.len()];
+    let mut useful = vec![Vec::new(); parts.names.len()];
     for span in spans {
-        let within = within(&is_in, changes.get(&span.rank).map_or(&[][..], |changes| changes));
-        let (begin, end) = span.between();
-        let length = |of: &Within| of.end.min(end).saturating_sub(of.begin.max(begin));
-        let in_part: u64 = within.iter().map(length).sum();
-        longest = longest.max(in_part);
-        if in_part > 0 {
-            of_ranks.insert(span.rank, within);
+        let computed = ends.get(&span.rank).copied();
+        let sums = sums(parts, of_rank(span.rank), span.between(), computed.unwrap_or(0));
+        for (part, sum) in sums.into_iter().enumerate().filter(|(_, sum)| sum.time > 0) {
+            longest[part] = longest[part].max(sum.time);
+            useful[part].extend(computed.map(|_| (span.rank, seconds(sum.computed))));
         }
     }
-    let useful = recorded.replay.all_ends().iter().filter_map(|end| {
-        let within = of_ranks.get(&end.rank)?;
-        Some((end.rank, seconds(counted(within, end.begin, end.computed))))
-    });
-    let of = Efficiency::of(useful, seconds(longest))?;
-    Some(Part { name: name.to_owned(), of, longest, of_ranks })
+    let known = |part: usize| Efficiency::of(useful[part].iter().copied(), seconds(longest[part]));
+    let mut all: Vec<(usize, Efficiency)> =
+        (0..parts.names.len()).filter_map(|part| Some((part, known(part)?))).collect();
+    let computing = |of: &Efficiency| of.mean_computing_s * f64::from(of.ranks);
+    let mut by_time: Vec<(usize, f64)> = all.iter().map(|(part, of)| (*part, computing(of))).collect();
+    by_time.sort_by(|a, b| b.1.total_cmp(&a.1));
+    by_time.truncate(MOST);
+    for (part, of) in &mut all {
+        if !by_time.iter().any(|(kept, _)| kept == part) {
+            continue;
+        }
+        let is_in = |place| parts.of(place).contains(part);
+        let of_ranks: FxHashMap<u32, Vec<Within>> =
+            spans.iter().map(|span| (span.rank, within(is_in, of_rank(span.rank)))).collect();
+        let of_part = |rank: u32, time, computed| {
+            of_ranks.get(&rank).map_or(0, |within| counted(within, time, computed))
+        };
+        let ideal = recorded.replay.longest_part(of_part);
+        // Ranks do not begin and end at one time.
+        if let Some(ideal) = ideal.filter(|ideal| *ideal <= longest[*part] + longest[*part] / NEAR) {
+            *of = std::mem::take(of).with_ideal(seconds(ideal), Basis::Exact);
+        }
+    }
+    all.into_iter().map(|(part, of)| (parts.names[part].clone(), of)).collect()
 }
 
 fn seconds(nanos: u64) -> f64 {
@@ -204,6 +224,24 @@ mod tests {
     fn a_region_goes_on_in_those_that_lie_in_it() {
         let both = within(|place| place.is_some(), &changes());
         assert_eq!(both, [Within { begin: 100, end: 400, computed: (60, 180), before: 0 }]);
+    }
+
+    #[test]
+    fn a_place_counts_in_all_parts_that_it_belongs_to() {
+        let names = ["a".to_owned(), "a/b".to_owned()];
+        let parts = Parts::new(&names, vec![vec![1], vec![2, 1]]);
+        let of = |time, computed| Sum { time, computed };
+        assert_eq!(sums(&parts, &changes(), (50, 450), 190), [of(100, 70), of(300, 120), of(50, 10)]);
+        // It came to its end in the second time.
+        assert_eq!(sums(&parts, &changes(), (50, 300), 140), [of(50, 60), of(200, 80), of(50, 10)]);
+        assert_eq!(parts.of(Some(Change::STOPPED)), [0; 0]);
+    }
+
+    #[test]
+    fn a_region_comes_right_before_those_in_it() {
+        let mut all = ["output", "solve-x", "solve/z", "", "init/late", "solve", "init"];
+        all.sort_by(|a, b| nested(a, b));
+        assert_eq!(all, ["", "init", "init/late", "output", "solve", "solve/z", "solve-x"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ impl<T> Default for Nested<T> {
 }
 
 /// Whether a path is that of a region in another one, or of that.
-pub fn is_within(path: &str, outer: &str) -> bool {
+fn is_within(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

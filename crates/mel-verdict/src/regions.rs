@@ -76,11 +76,12 @@ fn with_outer(path: &str) -> impl Iterator<Item = &str> {
 
 impl Sum {
     fn profile(&self, path: &str, rank: &Rank) -> RegionProfile {
-        let threads = self.threads.len().max(1) as f64;
-        let run_s = rank.seconds(self.ticks) / threads;
-        let computing_s = (run_s - self.in_calls / threads).max(0.0);
+        let threads = self.threads.len().max(1);
+        let run_s = rank.seconds(self.ticks) / threads as f64;
+        let computing_s = (run_s - self.in_calls / threads as f64).max(0.0);
         let counters = self.counted.profile(rank.rows.ticks_per_second);
-        RegionProfile { region: path.to_owned(), times: self.times, run_s, computing_s, counters }
+        let (times, threads) = (self.times, threads as u32);
+        RegionProfile { region: path.to_owned(), times, run_s, computing_s, threads, counters }
     }
 }
 

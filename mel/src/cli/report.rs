@@ -189,8 +189,8 @@ fn improve(profile: &mut Profile, args: &Args) -> Vec<String> {
         return Vec::new();
     };
     profile.verdict = exact::verdict(&run, Some(&analysis.verdict), profile.verdict.as_deref());
-    let known = (profile.efficiency.take(), &profile.phases[..]);
-    profile.efficiency = exact::efficiency(&run, Some(&analysis), known);
+    let (known, of) = (profile.efficiency.take(), (&profile.phases[..], &profile.ranks[..]));
+    profile.efficiency = exact::efficiency(&run, Some(&analysis), known, of);
     let path = analysis.critical_path.iter().map(PathInWords::sentence);
     let sentences =
         path.chain(analysis.worth_an_operation().map(|sentence| format!("{sentence}."))).collect();
@@ -239,7 +239,7 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
         view.traffic = run_profile::read_with_traffic(&args.directory).ok().as_ref().and_then(traffic);
     }
     if let Some(run) = logs.as_ref().filter(|_| args.html.is_some() && !args.estimated) {
-        view.analyze(run, &tick);
+        view.analyze(run, profile.as_ref().map_or(&[], |profile| &profile.ranks), &tick);
     }
     drop(progress);
     Ok((view, code))

@@ -4,6 +4,7 @@
 //! communication efficiency; load balance = mean(u) / max(u); communication efficiency = max(u) / T = serialisation × transfer. What a
 //! network without any cost would leave of T is T_ideal: serialisation = max(u) / T_ideal, transfer = T_ideal / T.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -194,6 +195,12 @@ fn of_part(ranks: &[Share]) -> Option<Efficiency> {
     Some(Efficiency { counters, ..of })
 }
 
+/// The order of paths in which each region comes right before those in it.
+#[must_use]
+pub fn nested(a: &str, b: &str) -> Ordering {
+    a.split('/').cmp(b.split('/'))
+}
+
 /// Of the regions, by path.
 fn of_regions(profile: &Profile) -> Vec<OfRegion> {
     let mut regions: BTreeMap<&str, Vec<Share>> = BTreeMap::new();
@@ -212,8 +219,7 @@ fn of_regions(profile: &Profile) -> Vec<OfRegion> {
         Some(OfRegion { region: region.to_owned(), of: of_part(&ranks)? })
     };
     let mut regions: Vec<OfRegion> = regions.into_iter().filter_map(of_region).collect();
-    // Each before those in it.
-    regions.sort_by(|a, b| a.region.split('/').cmp(b.region.split('/')));
+    regions.sort_by(|a, b| nested(&a.region, &b.region));
     regions
 }
 

@@ -259,6 +259,8 @@ pub struct RegionProfile {
     pub run_s: f64,
     /// The part of that outside of MPI, but for what lies between the tests of a thread that polls.
     pub computing_s: f64,
+    /// How many threads of the rank were in it.
+    pub threads: u32,
     /// What the processor counted of it outside of MPI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,

@@ -1,10 +1,12 @@
 //! What costs time in a traced run, from each of its calls.
 
+use std::collections::BTreeSet;
+
 use mel_analyze::{Analysis, Options, analyze};
 use mel_convert::Run;
 use mel_log::StreamKind;
 use mel_log::profile::efficiency::{OfPhase, OfRegion};
-use mel_log::profile::{Efficiencies, Efficiency, Finding};
+use mel_log::profile::{Efficiencies, Efficiency, Finding, RankProfile};
 use mel_verdict::findings::LEAST_SHARE;
 
 /// What costs less than that share of the run is not shown.
@@ -29,23 +31,24 @@ fn is_whole(run: &Run) -> bool {
     run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty()
 }
 
-/// How well the ranks are used: as a whole trace has it, of the run, of its phases, which have these names, and of its regions; else as the
-/// profile has it.
+/// How well the ranks are used: as a whole trace has it, of the run, of its phases, which have these names, and of the regions in which these
+/// ranks have one thread each; else as the profile has it.
 pub fn efficiency(
     run: &Run,
     exact: Option<&Analysis>,
-    (known, phases): (Option<Efficiencies>, &[String]),
+    known: Option<Efficiencies>,
+    (phases, ranks): (&[String], &[RankProfile]),
 ) -> Option<Efficiencies> {
     let exact = exact.filter(|exact| exact.efficiency.is_some() && is_whole(run));
     match (known, exact) {
-        (Some(known), Some(exact)) => Some(with(known, exact, phases)),
+        (Some(known), Some(exact)) => Some(with(known, exact, (phases, ranks))),
         (None, Some(exact)) => exact.efficiency.clone().map(Efficiencies::from),
         (known, None) => known,
     }
 }
 
 /// As the trace has it, with what only the profile has: its times begin and end as the trace does, so that both do not mix.
-fn with(known: Efficiencies, exact: &Analysis, names: &[String]) -> Efficiencies {
+fn with(known: Efficiencies, exact: &Analysis, (names, ranks): (&[String], &[RankProfile])) -> Efficiencies {
     let add = |known: Efficiency, exact: Option<&Efficiency>| match exact {
         Some(exact) => Efficiency {
             counters: known.counters,
@@ -59,8 +62,17 @@ fn with(known: Efficiencies, exact: &Analysis, names: &[String]) -> Efficiencies
         let exact = exact.phases.iter().find(|(known, _)| Some(known) == name);
         OfPhase { of: add(of.of, exact.map(|exact| &exact.1)), ..of }
     };
+    // A trace has the regions of threads that call MPI.
+    let several: BTreeSet<&str> = ranks
+        .iter()
+        .flat_map(|rank| &rank.regions)
+        .filter(|of| of.threads > 1)
+        .map(|of| of.region.as_str())
+        .collect();
     let of_region = |of: OfRegion| {
-        let exact = exact.regions.iter().find(|(path, _)| *path == of.region);
+        let is_it =
+            |(path, _): &&(String, Efficiency)| *path == of.region && !several.contains(path.as_str());
+        let exact = exact.regions.iter().find(is_it);
         OfRegion { of: add(of.of, exact.map(|exact| &exact.1)), ..of }
     };
     let phases = known.phases.into_iter().map(of_phase).collect();
@@ -92,7 +104,7 @@ pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding
 
 #[cfg(test)]
 mod tests {
-    use mel_log::profile::Basis;
+    use mel_log::profile::{Basis, RegionProfile};
 
     use super::*;
 
@@ -115,14 +127,19 @@ mod tests {
             ..Analysis::default()
         };
         let names = ["".to_owned(), "solve".to_owned()];
-        let both = efficiency(&run, Some(&trace), (Some(known.clone()), &names)).unwrap();
+        let both = efficiency(&run, Some(&trace), Some(known.clone()), (&names, &[])).unwrap();
         let ideal = |of: &Efficiency| (of.serialisation, of.transfer);
         assert_eq!(ideal(&both.whole), (Some(0.625), Some(0.8)));
         let phases: Vec<_> = both.phases.iter().map(|of| ideal(&of.of)).collect();
         assert_eq!(phases, [(None, None), (Some(0.625), Some(0.8))]);
         assert_eq!(ideal(&both.regions[0].of), (Some(0.625), Some(0.8)));
-        assert_eq!(efficiency(&run, Some(&trace), (None, &[])).unwrap().whole, exact);
-        assert_eq!(efficiency(&run, None, (Some(known.clone()), &names)), Some(known));
+        assert_eq!(efficiency(&run, Some(&trace), None, (&[], &[])).unwrap().whole, exact);
+        assert_eq!(efficiency(&run, None, Some(known.clone()), (&names, &[])), Some(known.clone()));
+        // Of several threads the trace has one.
+        let region = RegionProfile { region: "main/solve".into(), threads: 2, ..RegionProfile::default() };
+        let rank = RankProfile { regions: vec![region], ..RankProfile::default() };
+        let both = efficiency(&run, Some(&trace), Some(known), (&names, &[rank])).unwrap();
+        assert_eq!(ideal(&both.regions[0].of), (None, None));
     }
 
     #[test]

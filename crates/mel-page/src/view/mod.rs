@@ -245,8 +245,14 @@ impl View {
         }
     }
 
-    /// Adds what each call of a trace says. That takes twice as long as all else; `tick` is as for [`view`].
-    pub fn analyze(&mut self, run: &Run, tick: &(dyn Fn(u64) + Sync)) {
+    /// Adds what each call of a trace says to what these ranks have in the profile. That takes twice as long as all else; `tick` is as for
+    /// [`view`].
+    pub fn analyze(
+        &mut self,
+        run: &Run,
+        ranks: &[mel_log::profile::RankProfile],
+        tick: &(dyn Fn(u64) + Sync),
+    ) {
         let analysis = exact::analysis(run, tick);
         self.exact = analysis.as_ref().map(|analysis| analysis.verdict.clone());
         self.verdict = exact::verdict(run, self.exact.as_deref(), self.verdict.as_deref());
@@ -258,7 +264,7 @@ impl View {
         self.critical_path =
             analysis.as_ref().and_then(|analysis| Some(analysis.critical_path.as_ref()?.sentence()));
         let phases = phases.unwrap_or_default();
-        let all = exact::efficiency(run, analysis.as_ref(), (known, &phases));
+        let all = exact::efficiency(run, analysis.as_ref(), known, (&phases, ranks));
         self.efficiency = all.map(|all| efficiency::view(&all, &phases));
         if let Some(analysis) = analysis {
             self.overlap = analysis.overlap;

@@ -28,7 +28,7 @@ pub(crate) use times::consumer;
 static IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// Nobody wants regions any more.
-fn abandon() {
+pub(crate) fn abandon() {
     IGNORED.store(true, Ordering::Relaxed);
     threads::note_regions(false);
 }
@@ -39,8 +39,8 @@ fn are_noted() -> bool {
     !IGNORED.load(Ordering::Relaxed)
 }
 
-/// A thread ends: what is in its region ends there.
-fn end_of_thread() {
+/// A thread ends: its region ends in the log, while it has streams there.
+pub(crate) fn end_of_thread() {
     if let Some(recorder) = LOG.get() {
         recorder.end_region();
     }
@@ -72,14 +72,7 @@ pub(crate) fn record(recorder: &'static Recorder) {
     let _ = LOG.set(recorder);
     drop(regions);
     define_new();
-    record_again();
-}
-
-/// Recording goes on in this thread, which may be in another region than before.
-pub(crate) fn record_again() {
-    if let Some(recorder) = LOG.get() {
-        recorder.region(threads::known().map_or(0, |thread| thread.region.get()));
-    }
+    recorder.region(current());
 }
 
 /// The thread is in another region from now on, by `how`. It has `begun` that, or goes on in it.

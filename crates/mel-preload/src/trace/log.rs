@@ -186,6 +186,8 @@ impl Consumer for Log {
 
     fn forked(&self) {
         self.recorder.get().iter().for_each(|recorder| recorder.abandon());
+        // Another thread may have been in the midst of a new one.
+        regions::abandon();
     }
 }
 
@@ -205,7 +207,6 @@ impl Hook for Log {
             0 | 1 => {
                 let latest = self.parts.queue_events.model().catch_up();
                 recorder.set_recording(a.level == 1, latest);
-                regions::record_again();
             }
             2 => recorder.flush(),
             _ => {}

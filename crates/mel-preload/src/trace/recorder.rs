@@ -115,8 +115,9 @@ pub(super) struct Thread {
     buffer: u32,
     buffers: Buffers,
     polling: Polling,
-    /// The region of the program that the log has it in.
+    /// The region of the program that it is in, and the one that the log has it in.
     region: u16,
+    region_in_log: u16,
     /// Whether they stay when the thread has ended.
     is_home: bool,
 }
@@ -197,6 +198,9 @@ impl Recorder {
         self.with(|thread| {
             thread.entered = self.clock.now();
             (thread.left, thread.buffer) = (None, 0);
+            if thread.region != thread.region_in_log {
+                self.log_region(thread, thread.entered);
+            }
             let (time, site) = (thread.entered.0, self.site(thread, returns_to));
             self.stored(self.calls_of(thread).enter(time, function, site));
         });
@@ -431,20 +435,32 @@ impl Recorder {
         self.with(|thread| self.call(thread, self.clock.now(), kind::PHASE, NO_OBJECT, &phase.to_le_bytes()));
     }
 
-    /// This thread is in this region of the program from now on. Of a thread that calls no MPI a log has none.
+    /// This thread is in this region of the program from now on. The log has that from now on if it has calls of the thread and recording is
+    /// on, else from the next call on that it has.
     pub fn region(&self, region: u16) {
-        self.with_own(|thread| self.turn_to(thread, region));
-    }
-
-    fn turn_to(&self, thread: &mut Thread, region: u16) {
-        if std::mem::replace(&mut thread.region, region) != region
-            && let Some(calls) = &mut thread.calls
-        {
-            self.append(calls, self.clock.now(), kind::REGION, NO_OBJECT, &region.to_le_bytes());
+        let state = self.state.load(Ordering::Relaxed);
+        if state == CLOSED {
+            return;
+        }
+        // Also where only one thread calls MPI this may be another one.
+        let known = THREAD.get();
+        let thread = if known.is_null() { self.make() } else { known };
+        // SAFETY: these are this thread's own streams; no record is appended inside another.
+        let thread = unsafe { &mut *thread };
+        thread.region = region;
+        if state == RECORDS && thread.calls.is_some() && thread.region_in_log != region {
+            self.log_region(thread, self.clock.now());
         }
     }
 
-    /// This thread ends, and with it its region. Where it has no streams any more, who takes them over ends that.
+    /// The log has the region of the thread from then on.
+    #[cold]
+    fn log_region(&self, thread: &mut Thread, time: Ticks) {
+        thread.region_in_log = thread.region;
+        self.call(thread, time, kind::REGION, NO_OBJECT, &thread.region.to_le_bytes());
+    }
+
+    /// This thread ends, and with it its region.
     pub fn end_region(&self) {
         if !THREAD.get().is_null() {
             self.region(0);
@@ -476,18 +492,8 @@ impl Recorder {
 
     #[inline(always)]
     fn calls_of<'a>(&self, thread: &'a mut Thread) -> &'a mut Appender {
-        let (number, region, entered) = (thread.number, thread.region, thread.entered);
-        thread.calls.get_or_insert_with(|| self.begin_calls(number, region, entered))
-    }
-
-    /// The stream of a thread's calls, which is in this region when it enters the first.
-    #[cold]
-    fn begin_calls(&self, number: u32, region: u16, entered: Ticks) -> Appender {
-        let mut calls = self.log.stream(StreamKind::Calls, number, None);
-        if region != 0 {
-            self.append(&mut calls, entered, kind::REGION, NO_OBJECT, &region.to_le_bytes());
-        }
-        calls
+        let (log, number) = (&self.log, thread.number);
+        thread.calls.get_or_insert_with(|| log.stream(StreamKind::Calls, number, None))
     }
 
     #[inline(always)]
@@ -735,17 +741,6 @@ impl Recorder {
         self.with_unless(PAUSED, user)
     }
 
-    /// The same, in any thread, also where only one calls MPI.
-    fn with_own<R>(&self, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
-        if self.state.load(Ordering::Relaxed) >= PAUSED {
-            return None;
-        }
-        let known = THREAD.get();
-        let thread = if known.is_null() { self.make() } else { known };
-        // SAFETY: these are this thread's own streams; no record is appended inside another.
-        Some(user(unsafe { &mut *thread }))
-    }
-
     /// Uses this thread's streams, in a state before this one.
     #[inline(always)]
     fn with_unless<R>(&self, state: u8, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
@@ -769,18 +764,33 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn make(&self) -> *mut Thread {
-        let mut vacant = lock(&self.vacant).pop();
-        vacant.iter_mut().for_each(|thread| self.turn_to(thread, 0));
-        let thread = Box::into_raw(Box::new(vacant.unwrap_or_else(|| {
+        let vacant = lock(&self.vacant).pop();
+        let mut thread = Box::new(vacant.unwrap_or_else(|| {
             let number = self.threads.fetch_add(1, Ordering::Relaxed);
             let (calls, events, entered) = (None, Vec::new(), self.clock.now());
             let (recent, buffers, polling) = (Recent::default(), Buffers::default(), Polling::default());
-            let (left, buffer, region, is_home) = (None, 0, 0, false);
-            Thread { number, calls, events, entered, left, recent, buffer, buffers, polling, region, is_home }
-        })));
+            let (left, buffer, region, region_in_log, is_home) = (None, 0, 0, 0, false);
+            Thread {
+                number,
+                calls,
+                events,
+                entered,
+                left,
+                recent,
+                buffer,
+                buffers,
+                polling,
+                region,
+                region_in_log,
+                is_home,
+            }
+        }));
+        thread.region = crate::regions::current();
+        let thread = Box::into_raw(thread);
         THREAD.set(thread);
         let vacant = Arc::clone(&self.vacant);
         mpi_intercept::at_thread_end(move || {
+            crate::regions::end_of_thread();
             // SAFETY: what is in the cell was made here, and is there until it is taken out.
             if THREAD.get() == thread && !unsafe { &*thread }.is_home {
                 THREAD.set(std::ptr::null_mut());

@@ -233,6 +233,10 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
         for (cause, lost_s, victims) in causes {
             let cause_site = cause.and_then(|cause| detail.site_of(*rule, place, cause)).cloned();
             let cause_site = cause_site.and_then(|place| sites.name(&place));
+            // What is lost for several is shared among them.
+            let of_all = seconds(victims.nanos);
+            let share = if of_all > 0.0 { (lost_s / of_all).min(1.0) } else { 1.0 };
+            let by_rank = |(nanos, rank): &(u64, u32)| (*rank, share * seconds((*nanos).into()));
             let lost = Lost {
                 function: Some(place.function.clone()),
                 site: sites.name(place),
@@ -240,7 +244,7 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
                 cause_site,
                 seconds: lost_s,
                 ranks: victims.ranks.into(),
-                by_rank: victims.most.iter().map(|(nanos, rank)| (*rank, seconds((*nanos).into()))).collect(),
+                by_rank: victims.most.iter().map(by_rank).collect(),
                 count: victims.count as f64,
                 ..Lost::default()
             };
