@@ -377,7 +377,7 @@ impl OfRank {
             run_s: rank.run_s(),
             processors: known.processors.clone(),
             resources: known.resources,
-            counters: known.counters.clone(),
+            counters: known.counters,
             budget: Some(Parts { computing_s: budget::computing_s(rank), ..Parts::default() }),
             stack_step: rank.rows.stack_step,
             ..RankProfile::default()
