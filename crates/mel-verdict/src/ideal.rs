@@ -25,6 +25,9 @@ const MOST_REMOVED: usize = 1 << 18;
 /// From this part on of the waits that reach beyond the periods that are kept the others do not stand for all.
 const MOST_CUT: f64 = 0.25;
 
+/// What is known otherwise of a part of the run may be another time by this share of how long ranks are in it.
+const NEAR: f64 = 0.05;
+
 /// What belongs together of what was lost: why, who has lost it, its context, and the cause.
 pub(crate) type Key = (Rule, u32, u32, u32);
 
@@ -83,14 +86,9 @@ struct OfRank {
 
 impl OfRank {
     fn of(rank: &Rank, kept: Kept) -> OfRank {
-        use IntervalKind::{Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window};
         let place = |ticks| kept.place(ticks);
         let (begin, end) = (place(rank.rows.runs_since), place(rank.until()));
-        let is_call = |row: &&IntervalRow| {
-            let kinds = [Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window];
-            kinds.contains(&row.key.kind) && kept.keeps(row.begin)
-        };
-        let rows = rank.rows.waited.iter().chain(&rank.rows.collectives).filter(is_call);
+        let rows = calls(rank).filter(|row| kept.keeps(row.begin));
         let times = rows.map(|row| (place(row.begin).max(begin), place(row.end).min(end)));
         let in_mpi = Times::of(times.collect());
         // The share of the run that is kept.
@@ -106,6 +104,47 @@ impl OfRank {
         let time = time.clamp(self.begin, self.end.max(self.begin));
         ((time - self.begin).saturating_sub(self.in_mpi.before(time)) as f64 * self.outside) as u64
     }
+}
+
+/// The calls of a rank that are known one by one.
+pub(crate) fn calls(rank: &Rank) -> impl Iterator<Item = &IntervalRow> {
+    use IntervalKind::{Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window};
+    let kinds = [Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window];
+    let rows = rank.rows.waited.iter().chain(&rank.rows.collectives);
+    rows.filter(move |row| kinds.contains(&row.key.kind))
+}
+
+/// A call that is known one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Known {
+    /// How long its rank was outside of MPI until it, and of that in a part of the run.
+    computed: u64,
+    counted: u64,
+    /// Whether it belongs to that part.
+    is_in: bool,
+}
+
+/// The calls of a rank in the order of time, of which each begins at a tick, and belongs to a part or not. What is before a call belongs to
+/// what that does.
+fn known(of: &OfRank, kept: Kept, mut calls: Vec<(u64, bool)>) -> Vec<Known> {
+    calls.retain(|(begin, _)| kept.keeps(*begin));
+    calls.sort_unstable();
+    let mut last = Known::default();
+    let next = |(begin, is_in)| {
+        let computed = of.computed(kept.place(begin)).max(last.computed);
+        let counted = last.counted + if is_in { computed - last.computed } else { 0 };
+        last = Known { computed, counted, is_in };
+        last
+    };
+    calls.into_iter().map(next).collect()
+}
+
+/// Of the time outside of MPI what was in the part.
+fn counted(known: &[Known], computed: u64) -> u64 {
+    let next = known.partition_point(|call| call.computed < computed);
+    let last = next.checked_sub(1).map_or(Known::default(), |place| known[place]);
+    let is_in = known.get(next).or(known.last()).is_some_and(|call| call.is_in);
+    last.counted + if is_in { computed - last.computed } else { 0 }
 }
 
 /// The run as it can be followed once more. Times given to it are nanoseconds of the clock of all ranks.
@@ -329,10 +368,38 @@ impl Ideal {
         if self.is_unknown || !self.stands_for_all() {
             return None;
         }
-        let useful = self.replay.path()?.useful as f64;
+        self.as_seconds(self.replay.path()?.useful)
+    }
+
+    /// What stands for so many seconds in the whole run.
+    fn as_seconds(&self, useful: u64) -> Option<f64> {
         let computed: f64 = self.ranks.values().map(|of| of.computed(of.end) as f64).sum();
         let computing_s: f64 = self.ranks.values().map(|of| of.computing_s).sum();
-        (computed > 0.0).then(|| computing_s * useful / computed)
+        (computed > 0.0).then(|| computing_s * useful as f64 / computed)
+    }
+
+    /// The same of a part of the run, to which these calls of each rank belong, from what ranks have computed there (in seconds, the longest
+    /// time of a rank in it first). None where the calls that are known say nothing of it, and where ranks go through it one after the other.
+    pub(crate) fn seconds_in(
+        &self,
+        calls: impl Fn(u32) -> Vec<(u64, bool)>,
+        (run_s, computing_s): (f64, &HashMap<u32, f64>),
+    ) -> Option<f64> {
+        self.seconds()?;
+        let known = self.ranks.iter().map(|(&rank, of)| (rank, known(of, self.kept, calls(rank))));
+        let known: HashMap<u32, Vec<Known>> = known.collect();
+        let near = NEAR * run_s;
+        let is_right = |(rank, of): (&u32, &OfRank)| {
+            let all = of.computed(of.end);
+            let in_it = counted(&known[rank], all) as f64 / all.max(1) as f64 * of.computing_s;
+            (in_it - computing_s.get(rank).copied().unwrap_or(0.0)).abs() <= near
+        };
+        if !self.ranks.iter().all(is_right) {
+            return None;
+        }
+        let of_part = |rank: u32, _, computed| known.get(&rank).map_or(0, |known| counted(known, computed));
+        let ideal_s = self.as_seconds(self.replay.longest_part(of_part)?)?;
+        (ideal_s <= run_s + near).then_some(ideal_s)
     }
 
     /// By how many seconds the run would be shorter without each of these, which are lists of what belongs together and the seconds lost in
@@ -381,6 +448,16 @@ mod tests {
         }
         assert!(kept.keeps(at(8, 3)) && !kept.keeps(at(7, 9)));
         assert_eq!(Kept { level: 0 }.place(at(7, 9)), at(7, 9));
+    }
+
+    #[test]
+    fn what_is_before_a_call_belongs_to_what_that_does() {
+        let of = OfRank { end: 100, outside: 1.0, ..OfRank::default() };
+        let calls = vec![(70, true), (10, false), (40, true), (50, false)];
+        let known = known(&of, Kept { level: 0 }, calls);
+        let until = [0, 5, 10, 25, 40, 45, 50, 60, 70, 100].map(|computed| counted(&known, computed));
+        assert_eq!(until, [0, 0, 0, 15, 30, 30, 30, 40, 50, 80]);
+        assert_eq!(counted(&[], 7), 0);
     }
 
     #[test]

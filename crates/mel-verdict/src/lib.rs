@@ -26,6 +26,7 @@ mod communicators;
 mod connections;
 pub mod findings;
 mod ideal;
+mod in_parts;
 mod lateness;
 pub mod losses;
 pub mod many;
@@ -77,6 +78,9 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
         let ideal_s = losses.ideal.as_ref().and_then(ideal::Ideal::seconds);
         if let (Some(of), Some(ideal_s)) = (&mut profile.efficiency, ideal_s) {
             of.whole = std::mem::take(&mut of.whole).with_ideal(ideal_s, Basis::Estimated);
+        }
+        if let (Some(of), Some(ideal)) = (&mut profile.efficiency, &losses.ideal) {
+            in_parts::add(of, ideal, &run, (&profile.phases, &profile.ranks));
         }
         let Profile { verdict, ranks, sites, .. } = &mut profile;
         why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks, ranks, sites);

@@ -70,7 +70,7 @@ pub(crate) fn of(rank: &Rank) -> Vec<RegionProfile> {
 }
 
 /// A path, and those of the regions that it lies in.
-fn with_outer(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn with_outer(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |inner| inner.rfind('/').map(|end| &inner[..end]))
 }
 
