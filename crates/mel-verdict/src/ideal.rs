@@ -25,7 +25,7 @@ const MOST_REMOVED: usize = 1 << 18;
 /// From this part on of the waits that reach beyond the periods that are kept the others do not stand for all.
 const MOST_CUT: f64 = 0.25;
 
-/// What is known otherwise of a part of the run may be another time by this share of how long ranks are in it.
+/// A time in a part of the run is right if no more than this share of it is missing, or too much.
 const NEAR: f64 = 0.05;
 
 /// What belongs together of what was lost: why, who has lost it, its context, and the cause.
@@ -106,8 +106,21 @@ impl OfRank {
     }
 }
 
+/// What was observed of a part of the run.
+pub(crate) struct InPart<'a> {
+    /// Whether a context of a rank belongs to it.
+    pub(crate) is_in: &'a dyn Fn(u32, u32) -> bool,
+    /// The longest time of a rank in it, in seconds.
+    pub(crate) run_s: f64,
+    /// How long each rank was outside of MPI there, in seconds.
+    pub(crate) computing_s: HashMap<u32, f64>,
+    /// How long ranks have waited there, and in the whole run, in seconds.
+    pub(crate) lost_s: f64,
+    pub(crate) lost_in_all_s: f64,
+}
+
 /// The calls of a rank that are known one by one.
-pub(crate) fn calls(rank: &Rank) -> impl Iterator<Item = &IntervalRow> {
+fn calls(rank: &Rank) -> impl Iterator<Item = &IntervalRow> {
     use IntervalKind::{Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window};
     let kinds = [Collective, Completed, LateReceiver, LateSender, Long, Polled, Started, Window];
     let rows = rank.rows.waited.iter().chain(&rank.rows.collectives);
@@ -124,19 +137,17 @@ struct Known {
     is_in: bool,
 }
 
-/// The calls of a rank in the order of time, of which each begins at a tick, and belongs to a part or not. What is before a call belongs to
-/// what that does.
-fn known(of: &OfRank, kept: Kept, mut calls: Vec<(u64, bool)>) -> Vec<Known> {
-    calls.retain(|(begin, _)| kept.keeps(*begin));
-    calls.sort_unstable();
+/// The calls of a rank in the order of time: how long it was outside of MPI until each, and the context of that. What is before a call belongs
+/// to what that does.
+fn known(calls: &[(u64, u32)], is_in: impl Fn(u32) -> bool) -> Vec<Known> {
     let mut last = Known::default();
-    let next = |(begin, is_in)| {
-        let computed = of.computed(kept.place(begin)).max(last.computed);
+    let next = |&(computed, context): &(u64, u32)| {
+        let is_in = is_in(context);
         let counted = last.counted + if is_in { computed - last.computed } else { 0 };
         last = Known { computed, counted, is_in };
         last
     };
-    calls.into_iter().map(next).collect()
+    calls.iter().map(next).collect()
 }
 
 /// Of the time outside of MPI what was in the part.
@@ -378,28 +389,60 @@ impl Ideal {
         (computed > 0.0).then(|| computing_s * useful as f64 / computed)
     }
 
-    /// The same of a part of the run, to which these calls of each rank belong, from what ranks have computed there (in seconds, the longest
-    /// time of a rank in it first). None where the calls that are known say nothing of it, and where ranks go through it one after the other.
-    pub(crate) fn seconds_in(
-        &self,
-        calls: impl Fn(u32) -> Vec<(u64, bool)>,
-        (run_s, computing_s): (f64, &HashMap<u32, f64>),
-    ) -> Option<f64> {
-        self.seconds()?;
-        let known = self.ranks.iter().map(|(&rank, of)| (rank, known(of, self.kept, calls(rank))));
-        let known: HashMap<u32, Vec<Known>> = known.collect();
-        let near = NEAR * run_s;
-        let is_right = |(rank, of): (&u32, &OfRank)| {
-            let all = of.computed(of.end);
-            let in_it = counted(&known[rank], all) as f64 / all.max(1) as f64 * of.computing_s;
-            (in_it - computing_s.get(rank).copied().unwrap_or(0.0)).abs() <= near
+    /// Whether there is a path.
+    pub(crate) fn has_path(&self) -> bool {
+        !self.is_unknown && self.count <= MOST_REMOVED && self.stands_for_all()
+    }
+
+    /// Of each rank the calls that are known one by one, in the order of time: how long it was outside of MPI until each, and its context.
+    pub(crate) fn calls(&self, run: &Run) -> HashMap<u32, Vec<(u64, u32)>> {
+        let of_rank = |rank: &Rank| {
+            let of = self.ranks.get(&rank.rank)?;
+            let kept = calls(rank).filter(|row| self.kept.keeps(row.begin));
+            let mut kept: Vec<(u64, u32)> =
+                kept.map(|row| (self.kept.place(row.begin), row.key.context)).collect();
+            kept.sort_unstable();
+            kept.iter_mut().for_each(|(time, _)| *time = of.computed(*time));
+            Some((rank.rank, kept))
         };
-        if !self.ranks.iter().all(is_right) {
+        run.ranks.iter().filter_map(of_rank).collect()
+    }
+
+    /// How long a part of the run would take on a network without any cost, in seconds, of these [calls](Ideal::calls). None where those that are
+    /// known one by one say too little of it, and where ranks go through it one after the other.
+    pub(crate) fn seconds_in(&self, calls: &HashMap<u32, Vec<(u64, u32)>>, part: &InPart<'_>) -> Option<f64> {
+        let most = part.computing_s.values().copied().fold(0.0, f64::max);
+        let little = NEAR * most / self.ranks.len().max(1) as f64;
+        let mut known_calls = HashMap::new();
+        for (rank, of) in &self.ranks {
+            let known =
+                known(calls.get(rank).map_or(&[], Vec::as_slice), |context| (part.is_in)(*rank, context));
+            let in_it = self.as_seconds(counted(&known, of.computed(of.end)))?;
+            let observed = part.computing_s.get(rank).copied().unwrap_or(0.0);
+            // Along a path errors of several ranks add up.
+            if (in_it - observed).abs() > NEAR * observed + little {
+                return None;
+            }
+            known_calls.insert(*rank, known);
+        }
+        // As much of what was waited there is known wait by wait as in the whole run.
+        let known_s = |is_in: &dyn Fn(u32, u32) -> bool| -> f64 {
+            let of = self
+                .removed
+                .iter()
+                .filter(|((rule, rank, context, _), _)| rule.is_wait() && is_in(*rank, *context));
+            of.map(|(_, without)| without.seconds).sum()
+        };
+        let usual = known_s(&|_, _| true) / part.lost_in_all_s.max(f64::MIN_POSITIVE);
+        let is_waited = part.lost_s > NEAR * part.run_s;
+        if is_waited && known_s(part.is_in) < (1.0 - MOST_CUT) * usual * part.lost_s {
             return None;
         }
-        let of_part = |rank: u32, _, computed| known.get(&rank).map_or(0, |known| counted(known, computed));
+        let of_part =
+            |rank: u32, _, computed| known_calls.get(&rank).map_or(0, |known| counted(known, computed));
         let ideal_s = self.as_seconds(self.replay.longest_part(of_part)?)?;
-        (ideal_s <= run_s + near).then_some(ideal_s)
+        let is_possible = (most * (1.0 - NEAR)..=part.run_s * (1.0 + NEAR)).contains(&ideal_s);
+        is_possible.then_some(ideal_s)
     }
 
     /// By how many seconds the run would be shorter without each of these, which are lists of what belongs together and the seconds lost in
@@ -452,9 +495,8 @@ mod tests {
 
     #[test]
     fn what_is_before_a_call_belongs_to_what_that_does() {
-        let of = OfRank { end: 100, outside: 1.0, ..OfRank::default() };
-        let calls = vec![(70, true), (10, false), (40, true), (50, false)];
-        let known = known(&of, Kept { level: 0 }, calls);
+        let calls = [(10, 0), (40, 1), (50, 0), (70, 1)];
+        let known = known(&calls, |context| context == 1);
         let until = [0, 5, 10, 25, 40, 45, 50, 60, 70, 100].map(|computed| counted(&known, computed));
         assert_eq!(until, [0, 0, 0, 15, 30, 30, 30, 40, 50, 80]);
         assert_eq!(counted(&[], 7), 0);

@@ -79,8 +79,8 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
         if let (Some(of), Some(ideal_s)) = (&mut profile.efficiency, ideal_s) {
             of.whole = std::mem::take(&mut of.whole).with_ideal(ideal_s, Basis::Estimated);
         }
-        if let (Some(of), Some(ideal)) = (&mut profile.efficiency, &losses.ideal) {
-            in_parts::add(of, ideal, &run, (&profile.phases, &profile.ranks));
+        if let Some(of) = &mut profile.efficiency {
+            in_parts::add(of, &losses, &run, (&profile.phases, &profile.ranks));
         }
         let Profile { verdict, ranks, sites, .. } = &mut profile;
         why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks, ranks, sites);

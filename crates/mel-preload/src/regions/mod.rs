@@ -42,7 +42,7 @@ fn are_noted() -> bool {
 /// A thread ends: its region ends in the log, while it has streams there.
 pub(crate) fn end_of_thread() {
     if let Some(recorder) = LOG.get() {
-        recorder.end_region();
+        recorder.region(0);
     }
 }
 
@@ -158,7 +158,7 @@ fn tell(lost: bool) {
 /// Regions that have no definition yet get one, where there is a table or a log.
 fn define_new() {
     let mut regions = paths::all();
-    let (registry, log) = (times::registry(), LOG.get());
+    let (registry, log) = (times::registry(), LOG.get().filter(|recorder| !recorder.is_closed()));
     if registry.is_none() && log.is_none() {
         return;
     }

@@ -438,13 +438,11 @@ impl Recorder {
     /// This thread is in this region of the program from now on. The log has that from now on if it has calls of the thread and recording is
     /// on, else from the next call on that it has.
     pub fn region(&self, region: u16) {
-        let state = self.state.load(Ordering::Relaxed);
-        if state == CLOSED {
+        let (state, thread) = (self.state.load(Ordering::Relaxed), THREAD.get());
+        // One that has called no MPI looks which it is in when it does.
+        if state == CLOSED || thread.is_null() {
             return;
         }
-        // Also where only one thread calls MPI this may be another one.
-        let known = THREAD.get();
-        let thread = if known.is_null() { self.make() } else { known };
         // SAFETY: these are this thread's own streams; no record is appended inside another.
         let thread = unsafe { &mut *thread };
         thread.region = region;
@@ -460,16 +458,14 @@ impl Recorder {
         self.call(thread, time, kind::REGION, NO_OBJECT, &thread.region.to_le_bytes());
     }
 
-    /// This thread ends, and with it its region.
-    pub fn end_region(&self) {
-        if !THREAD.get().is_null() {
-            self.region(0);
-        }
-    }
-
     /// Whether what happens is recorded; not while the program has switched that off, nor at the end.
     pub fn is_recording(&self) -> bool {
         self.state.load(Ordering::Relaxed) == RECORDS
+    }
+
+    /// Whether nothing is recorded any more.
+    pub fn is_closed(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == CLOSED
     }
 
     /// The log.
