@@ -13,7 +13,7 @@ use crate::model::Change;
 use crate::names::Names;
 use crate::report::Span;
 
-/// Of so many phases, and so many regions, a path is followed.
+/// A path is followed for at most this many phases, and for as many regions.
 const MOST: usize = 32;
 
 /// A path that is longer than a part by less than this part of it is as long.

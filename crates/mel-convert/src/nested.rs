@@ -15,7 +15,7 @@ impl<T> Default for Nested<T> {
     }
 }
 
-/// Whether a path is that of a region in another one, or of that.
+/// Whether the region of `path` is the region of `outer`, or lies in it.
 fn is_within(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -32,7 +32,7 @@ impl<T> Nested<T> {
         Some(kept)
     }
 
-    /// The path of the next region that is entered on the way to that of this path, when those that are left are.
+    /// The path of the next region that is entered on the way to the region of this path; to be asked when all have been left that are.
     pub fn entered<'p>(&self, to: &'p str) -> Option<&'p str> {
         if self.path.len() == to.len() {
             return None;

@@ -382,7 +382,7 @@ impl Ideal {
         self.as_seconds(self.replay.path()?.useful)
     }
 
-    /// What stands for so many seconds in the whole run.
+    /// The seconds that this useful time stands for, by what all ranks have computed in the whole run.
     fn as_seconds(&self, useful: u64) -> Option<f64> {
         let computed: f64 = self.ranks.values().map(|of| of.computed(of.end) as f64).sum();
         let computing_s: f64 = self.ranks.values().map(|of| of.computing_s).sum();

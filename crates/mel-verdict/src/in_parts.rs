@@ -10,7 +10,7 @@ use crate::losses::Losses;
 use crate::regions::{paths, with_outer};
 use crate::run::{Rank, Run};
 
-/// Of so many phases and so many regions, in which ranks compute longest: this is done while the program waits.
+/// The estimate is made for at most this many phases, and for as many regions, those in which ranks compute longest: the program waits for it.
 const MOST: usize = 16;
 
 /// Adds it to what these ranks have observed.

@@ -112,7 +112,7 @@ impl Judgement {
     }
 }
 
-/// Ranks of so many, as far from each other as may be, without these.
+/// Some ranks of a run with this many, spread evenly; none of those in `without`.
 fn spread(ranks: u32, without: &BTreeSet<u32>) -> BTreeSet<u32> {
     let middle = |place: u32| (u64::from(2 * place + 1) * u64::from(ranks) / u64::from(2 * USUAL)) as u32;
     // The next one that is another.
